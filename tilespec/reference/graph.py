@@ -1,0 +1,76 @@
+"""The traced reference: ATen calls with symbolic shapes, free of torch objects.
+
+`reference.trace` makes a `Graph`; `lowering` and `coverage` read it without importing torch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilespec.diagnostics import Span
+from tilespec.model.dims import Expr
+
+__all__ = ["Argument", "Graph", "Node", "Ref", "TensorMeta"]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorMeta:
+    """Shape and dtype of a traced value; `dtype` is a torch dtype name without `torch.` (`float16`)."""
+
+    shape: tuple[Expr, ...]
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """The result of a node, a graph input or a scalar parameter, by name; `index` picks from a multi-result node."""
+
+    name: str
+    index: int | None = None
+
+
+Argument = Ref | Expr | int | float | bool | str | None | tuple["Argument", ...]
+"""An argument of a node. Symbolic ints are `Expr`; dtypes and memory formats are `str` (`float16`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One ATen call in the core ATen set, e.g. `op="aten.mm.default"`, with defaults left out as torch leaves them."""
+
+    name: str
+    op: str
+    args: tuple[Argument, ...]
+    kwargs: tuple[tuple[str, Argument], ...]
+    results: tuple[TensorMeta, ...]
+    span: Span | None
+    origin: str
+    """The source expression that made this call, for messages (`F.gelu(y)`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A reference as ATen calls in execution order.
+
+    `inputs` are tensor parameters in signature order; `scalars` maps scalar parameters to `float`, `int` or `bool`.
+    `outputs` are refs to what the reference returns, in order.
+    """
+
+    name: str
+    inputs: tuple[tuple[str, TensorMeta], ...]
+    scalars: tuple[tuple[str, str], ...]
+    nodes: tuple[Node, ...]
+    outputs: tuple[Ref, ...]
+
+    def meta(self, ref: Ref) -> TensorMeta:
+        """Return shape and dtype of a ref to a tensor.
+
+        Raises:
+            KeyError: no such input or node.
+        """
+        for name, meta in self.inputs:
+            if name == ref.name:
+                return meta
+        for node in self.nodes:
+            if node.name == ref.name:
+                return node.results[ref.index or 0]
+        raise KeyError(ref.name)
