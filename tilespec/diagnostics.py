@@ -29,7 +29,7 @@ class Span:
 
 @dataclass(frozen=True)
 class SourceText:
-    """One file as text: `path` for display, `text` with line ends normalised to `\\n` and no BOM."""
+    r"""One file as text: `path` for display, `text` with line ends normalised to `\n` and no BOM."""
 
     path: str
     text: str

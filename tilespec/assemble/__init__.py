@@ -1,0 +1,1 @@
+"""Generated kernels through the target compiler, without a GPU."""

@@ -1,0 +1,1 @@
+"""Times beside eager, `torch.compile` and the roofline."""

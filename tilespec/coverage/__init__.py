@@ -1,0 +1,1 @@
+"""Operations of the forward pass against operations of the kernels."""

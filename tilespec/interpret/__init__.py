@@ -1,0 +1,1 @@
+"""Generated cuTile source on the CPU."""

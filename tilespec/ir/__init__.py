@@ -1,0 +1,1 @@
+"""The tile program: nodes, operations, printer, verifier."""

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
 from tilespec.diagnostics import Span
@@ -55,7 +55,7 @@ class Tensor:
 class _Interned(type):
     """Gives one object for one content; children are compared by identity, so this is cheap."""
 
-    _table: WeakValueDictionary[object, Any] = WeakValueDictionary()
+    _table: ClassVar[WeakValueDictionary[object, Any]] = WeakValueDictionary()
 
     def __call__(cls, *args: object, **kwargs: object) -> Any:  # noqa: ANN401 - the class decides
         made = super().__call__(*args, **kwargs)

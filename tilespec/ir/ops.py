@@ -48,7 +48,12 @@ def _table() -> dict[str, ScalarOp]:
     add("sqrt=x**0.5 rsqrt=x**-0.5 reciprocal=1/x sigmoid=1/(1+e**-x)", 1, "same", "f")
     add("sin=sin(x) cos=cos(x) tan=tan(x) asin=asin(x) acos=acos(x) atan=atan(x)", 1, "same", "f")
     add("sinh=sinh(x) cosh=cosh(x) tanh=tanh(x) asinh=asinh(x) acosh=acosh(x) atanh=atanh(x)", 1, "same", "f")
-    add("erf=erf(x) erfc=1-erf(x) floor=floor(x) ceil=ceil(x) round=round-half-even(x) trunc=trunc(x)", 1, "same", "f")
+    add(
+        "erf=erf(x) erfc=1-erf(x) floor=floor(x) ceil=ceil(x) round=round-half-even(x) trunc=trunc(x)",
+        1,
+        "same",
+        "f",
+    )
     add("isnan=x!=x isinf=|x|==inf", 1, "bool", "f")
     add("cast=x", 1, "named", "fib")
     return ops

@@ -1,0 +1,1 @@
+"""From ATen calls to the tile program."""

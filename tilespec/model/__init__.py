@@ -1,0 +1,1 @@
+"""The validated model of a spec file."""

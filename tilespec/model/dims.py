@@ -403,7 +403,9 @@ def _floordiv(left: Expr, right: Expr) -> Expr:
 @lru_cache(maxsize=65536)
 def _mod(left: Expr, right: Expr) -> Expr:
     whole = _floordiv(left, right)
-    if not any(isinstance(atom, OpAtom) and atom.op == "//" and atom.right == right for atom in whole.atoms()):
+    if not any(
+        isinstance(atom, OpAtom) and atom.op == "//" and atom.right == right for atom in whole.atoms()
+    ):
         return left - whole * right
     quotient, rest = _long_division(left, right)
     if quotient.value != 0 and rest.is_nonnegative():
@@ -476,6 +478,6 @@ def _atom_text(atom: Atom, name: Callable[[Atom], str]) -> str:
     left, right = _text(atom.left, name), _text(atom.right, name)
     if len(atom.left.terms) > 1 or left.startswith("-"):
         left = f"({left})"
-    if atom.right.atom is None and not (atom.right.value or 0) > 0 or isinstance(atom.right.atom, OpAtom):
+    if (atom.right.atom is None and not (atom.right.value or 0) > 0) or isinstance(atom.right.atom, OpAtom):
         right = f"({right})"
     return f"{left} {atom.op} {right}"

@@ -1,0 +1,1 @@
+"""The safe reference language: check, evaluate, trace."""

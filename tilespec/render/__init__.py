@@ -1,0 +1,1 @@
+"""From a scheduled tile program to source text."""

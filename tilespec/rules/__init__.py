@@ -1,0 +1,1 @@
+"""Every finding, one class each."""

@@ -1,0 +1,1 @@
+"""From a tile program to tile sizes, grid and hints."""

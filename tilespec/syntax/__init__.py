@@ -1,0 +1,1 @@
+"""Text to a syntax tree with spans, and back."""

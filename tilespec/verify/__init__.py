@@ -1,0 +1,1 @@
+"""Generated kernels against the float64 golden."""
