@@ -5,12 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tilespec.diagnostics import Rule
-from tilespec.rules import environment
+from tilespec.rules import environment, verify
 
 __all__ = ["CODES"]
 
 CODES: Mapping[str, type[Rule]] = {
-    # TS9xx: environment
+    "TS801": verify.WrongResult,
+    "TS802": verify.MisplacedNonFinite,
+    "TS803": verify.UnwrittenOutput,
+    "TS804": verify.OutOfBoundsWrite,
+    "TS805": verify.InputModified,
+    "TS806": verify.UnstableResult,
+    "TS807": verify.OutputNotFresh,
+    "TS808": verify.WrongOutputForm,
+    "TS809": verify.ArgumentAccepted,
+    "TS810": verify.ComputeLeftToTorch,
+    "TS811": verify.LaunchFailed,
+    "TS812": verify.NoCaseRan,
+    "TS813": verify.ToleranceDeclared,
     "TS901": environment.NoGpu,
     "TS902": environment.GpuTooOld,
     "TS903": environment.DriverTooOld,

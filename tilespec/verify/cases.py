@@ -1,0 +1,276 @@
+"""Draws cases: Hypothesis strategies over sizes, dtypes, layouts and values.
+
+A case starts from a profile: a class for every dim symbol (one, odd, a multiple of 16), a dtype for every type variable
+and a layout for every tensor. These are what a compiled kernel is keyed on, so the number of profiles bounds the number
+of compilations, whatever the number of cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from hypothesis import strategies as st
+
+from tilespec.model.dims import Expr, OpAtom
+from tilespec.model.types import DimRange, ScalarSpec, TensorSpec
+from tilespec.verify.inputs import KINDS
+from tilespec.verify.subject import Case, Layout, Subject, TensorCase
+
+__all__ = ["Budget", "Profile", "cases", "profiles"]
+
+_PRIMES = (3, 5, 7, 11, 13, 17, 31, 37, 61, 67, 97, 127, 131, 251, 257, 509, 521, 1021, 1031, 2039, 4093)
+_FLOATS = frozenset({"float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2"})
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How large a case may be: elements of one tensor, and the product of all dim symbols (work of a contraction)."""
+
+    elements: int
+    work: int
+    largest: int
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What a compiled kernel is keyed on. `layouts` names one of the layouts of `_layout` for every tensor."""
+
+    classes: tuple[tuple[str, str], ...]
+    dtypes: tuple[tuple[str, str], ...]
+    layouts: tuple[tuple[str, str], ...]
+
+
+def profiles(subject: Subject, count: int, seed: int) -> tuple[Profile, ...]:
+    """Return up to `count` different profiles; the first is the plainest and comes out when a failure shrinks.
+
+    The second has every size aligned, the third every size 1, the rest are drawn.
+    """
+    random = Random(f"{seed} {subject.name}")  # noqa: S311 - a fixed seed is the point
+    symbols, names = subject.free_symbols, [tensor.name for tensor in subject.tensors]
+    types = {name: choices for name, choices in subject.types.items() if _uses(subject, name)}
+    plain = tuple((name, "contiguous") for name in names)
+
+    def uniform(label: str, at: int) -> Profile:
+        return Profile(
+            tuple((name, label) for name in symbols),
+            tuple((name, choices[at % len(choices)]) for name, choices in types.items()),
+            plain,
+        )
+
+    found = dict.fromkeys((uniform("odd", 0), uniform("aligned", 1), uniform("one", 2)))
+    for attempt in range(8 * count):
+        if len(found) >= count:
+            break
+        made = Profile(
+            tuple((name, random.choice(("odd", "odd", "aligned", "aligned", "eight", "one"))) for name in symbols),
+            tuple((name, choices[attempt % len(choices)]) for name, choices in types.items()),
+            tuple((name, random.choice(_CHOICES)) for name in names),
+        )
+        found[made] = None
+    return tuple(found)[:count]
+
+
+def _uses(subject: Subject, variable: str) -> bool:
+    return any(tensor.dtype == variable for tensor in (*subject.tensors, *subject.outputs))
+
+
+_CHOICES = ("contiguous", "contiguous", "contiguous", "transposed", "padded", "padded", "stepped", "offset", "expanded")
+
+
+def _layout(kind: str, shape: tuple[int, ...], *, inplace: bool) -> Layout | None:
+    """Return the layout `kind` for this shape; None where it would be contiguous."""
+    if not shape or kind == "contiguous" or 0 in shape:
+        return None
+    if kind == "transposed" and len(shape) > 1:
+        swapped = (*shape[:-2], shape[-1], shape[-2])
+        stride = _dense(swapped)
+        return Layout((*stride[:-2], stride[-1], stride[-2]))
+    if kind == "padded":
+        # A slice of a wider tensor: rows no longer follow each other.
+        return Layout(_dense((*shape[:-1], shape[-1] + 3)))
+    if kind == "stepped":
+        return Layout(tuple(2 * step for step in _dense(shape)))
+    if kind == "expanded" and not inplace:
+        stride = _dense((1, *shape[1:]))
+        return Layout((0, *stride[1:]))
+    return Layout(_dense(shape), offset=1)
+
+
+def _dense(shape: Sequence[int]) -> tuple[int, ...]:
+    stride: list[int] = []
+    step = 1
+    for size in reversed(shape):
+        stride.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(stride))
+
+
+def _pool(kind: str, allowed: DimRange, tiles: Sequence[int], largest: int) -> list[int]:
+    """Return sizes of a class within what `Dims` allows, small ones first; any allowed sizes if the class has none."""
+    high = min(allowed.high, largest) if allowed.high is not None else largest
+    beside = [size for tile in tiles for size in (tile - 1, tile, tile + 1, 2 * tile, 2 * tile + 1)]
+    powers = [2**power for power in range(1, 13)]
+    wanted = {
+        "one": [1],
+        "odd": [*_PRIMES, *(size + delta for size in powers for delta in (-1, 1)), *beside, 15, 45, 105],
+        "aligned": [16 * count for count in (1, 2, 3, 4, 5, 6, 8, 9, 16, 17, 32, 33, 64, 128, 256)] + beside,
+        "eight": [16 * count + 8 for count in (0, 1, 2, 3, 7, 8, 15, 16, 32, 63, 64)],
+    }[kind]
+    fits = {
+        "one": lambda size: size == 1,
+        "odd": lambda size: size % 2 == 1 and size > 1,
+        "aligned": lambda size: size % 16 == 0,
+        "eight": lambda size: size % 16 == 8,
+    }[kind]
+    if allowed.choices is not None:
+        every: Sequence[int] = allowed.choices
+    elif allowed.step == 1 and allowed.low <= 1:
+        every = wanted
+    else:
+        step = allowed.step
+        every = [*range(allowed.low, max(high, allowed.low) + 1, step)][:4096]
+        every = [*every, *(allowed.low + (size - allowed.low) // step * step for size in wanted if size >= allowed.low)]
+    inside = sorted({size for size in every if allowed.low <= size and (size <= high or allowed.choices is not None)})
+    chosen = [size for size in inside if fits(size)]
+    return chosen or inside or [allowed.low]
+
+
+def _divide(size: int, divisor: int) -> int:
+    return divisor * max(1, size // divisor) if divisor > 0 else size
+
+
+def _repair(subject: Subject, drawn: dict[str, int]) -> dict[str, int]:
+    """Make `D` a multiple of `heads` where a shape says `D // heads` or `D % heads`: most references need it."""
+    repaired = dict(drawn)
+    for tensor in (*subject.tensors, *subject.outputs):
+        for size in tensor.shape:
+            for atom in size.atoms():
+                if not isinstance(atom, OpAtom) or atom.op not in {"//", "%"}:
+                    continue
+                name, divisor = atom.left.symbol, _known(atom.right, repaired)
+                if name in repaired and divisor and not subject.dims.get(name):
+                    repaired[name] = _divide(repaired[name], divisor)
+    return repaired
+
+
+def _known(expr: Expr, values: Mapping[str, int]) -> int | None:
+    return expr.evaluate(values) if expr.symbols <= values.keys() else None
+
+
+def _fit(subject: Subject, pools: Mapping[str, list[int]], drawn: dict[str, int], budget: Budget) -> dict[str, int]:
+    """Replace the largest sizes by smaller ones of their pool until the case fits the budget."""
+    sizes = dict(drawn)
+    for _ in range(64):
+        full = subject.sizes(sizes)
+        if full is None or not _too_large(subject, full, budget):
+            break
+        shrinkable = [name for name, size in sizes.items() if any(other < size for other in pools[name])]
+        if not shrinkable:
+            break
+        name = max(shrinkable, key=lambda item: sizes[item])
+        smaller = [size for size in pools[name] if size < sizes[name]]
+        sizes[name] = smaller[len(smaller) // 2]
+    return sizes
+
+
+def _too_large(subject: Subject, sizes: Mapping[str, int], budget: Budget) -> bool:
+    work = 1
+    for name in subject.free_symbols:
+        work *= max(sizes[name], 1)
+    if work > budget.work:
+        return True
+    for tensor in (*subject.tensors, *subject.outputs):
+        count = 1
+        for size in tensor.shape:
+            count *= max(size.evaluate(sizes), 1)
+        if count > budget.elements:
+            return True
+    return False
+
+
+@st.composite
+def cases(
+    draw: st.DrawFn, subject: Subject, choices: tuple[Profile, ...], budget: Budget, *, empty: bool = True
+) -> Case | None:
+    """Draw a case of `subject`; None when the sizes give a negative extent or a division by zero."""
+    profile = choices[draw(st.integers(0, len(choices) - 1))]
+    classes, layouts = dict(profile.classes), dict(profile.layouts)
+    pools = {
+        name: _pool(classes[name], subject.dims.get(name, DimRange()), subject.tiles, budget.largest)
+        for name in subject.free_symbols
+    }
+    drawn = {name: draw(st.sampled_from(pool)) for name, pool in pools.items()}
+    fitted = _fit(subject, pools, _repair(subject, drawn), budget)
+    open_ended = [name for name in fitted if name not in subject.dims]
+    if empty and open_ended and draw(st.integers(0, 39)) == 39:
+        fitted[draw(st.sampled_from(open_ended))] = 0
+    try:
+        sizes = subject.sizes(fitted)
+        shapes = {} if sizes is None else {item.name: _shape(item, sizes) for item in (*subject.tensors, *subject.outputs)}
+    except ZeroDivisionError:
+        return None
+    if sizes is None or any(size < 0 for shape in shapes.values() for size in shape):
+        return None
+    seed = draw(st.integers(0, 2**16))
+    dtypes = dict(profile.dtypes)
+    tensors = tuple(
+        draw(_tensor(subject, tensor, shapes[tensor.name], dtypes, layouts[tensor.name], sizes, seed + 1000 * at))
+        for at, tensor in enumerate(subject.tensors)
+    )
+    scalars = tuple((scalar.name, draw(_scalar(scalar))) for scalar in subject.scalars)
+    return Case(tuple((name, sizes[name]) for name in subject.symbols), tensors, scalars)
+
+
+def _shape(tensor: TensorSpec, sizes: Mapping[str, int]) -> tuple[int, ...]:
+    return tuple(size.evaluate(sizes) for size in tensor.shape)
+
+
+@st.composite
+def _tensor(
+    draw: st.DrawFn,
+    subject: Subject,
+    tensor: TensorSpec,
+    shape: tuple[int, ...],
+    dtypes: Mapping[str, str],
+    layout: str,
+    sizes: Mapping[str, int],
+    seed: int,
+) -> TensorCase:
+    bounds = subject.bounds.get(tensor.name)
+    low = high = None
+    if tensor.values is not None:
+        low, high = tensor.values.low, tensor.values.high
+    elif bounds is not None and bounds.extent is not None:
+        low, high = 0, max(bounds.extent.evaluate(sizes) - 1, 0)
+    elif bounds is not None:
+        low, high = bounds.low, bounds.high
+    dtype = dtypes.get(tensor.dtype, tensor.dtype)
+    kind = "normal"
+    if dtype in _FLOATS and low is None:
+        # Plain values in most cases: special ones hide errors in everything that they touch.
+        kind = draw(st.sampled_from(("normal", "normal", "normal", "normal", "uniform", "uniform", *KINDS[2:])))
+    return TensorCase(
+        tensor.name,
+        shape,
+        dtype,
+        kind,
+        seed,
+        _layout(layout, shape, inplace=tensor.name in subject.inplace),
+        low,
+        high,
+    )
+
+
+def _scalar(scalar: ScalarSpec) -> st.SearchStrategy[float | int | bool]:
+    if scalar.default is not None:
+        # An integer or a flag may decide a shape, so it keeps its value; a float may be any of the same size.
+        if scalar.kind != "float":
+            return st.just(scalar.default)
+        value = float(scalar.default)
+        return st.sampled_from((value, value, value, value * 0.5, value * 2.0))
+    if scalar.kind == "bool":
+        return st.booleans()
+    return st.integers(1, 4) if scalar.kind == "int" else st.sampled_from((1.0, 0.5, 2.0, 0.125))
+

@@ -1,0 +1,276 @@
+"""Runs one case: builds the arguments, launches twice, and looks at everything a wrong kernel could get wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import contextmanager
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from tilespec.diagnostics import Rule
+from tilespec.rules.verify import (
+    InputModified,
+    LaunchFailed,
+    OutOfBoundsWrite,
+    OutputNotFresh,
+    UnstableResult,
+    UnwrittenOutput,
+    WrongOutputForm,
+)
+from tilespec.verify.compare import compare, place
+from tilespec.verify.guard import Guard, unwritten
+from tilespec.verify.inputs import make_tensor, strided
+from tilespec.verify.load import Runner
+from tilespec.verify.subject import Case, Reference, TensorCase
+
+__all__ = ["CaseResult", "arguments", "call_arguments", "exact_float32", "run_case"]
+
+_NUDGES = 3
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """What a case showed. `fault` None and `refused` None is a pass; `refused` says why the reference can't run it."""
+
+    ratio: float = 0.0
+    fault: Rule | None = None
+    refused: str | None = None
+
+
+@contextmanager
+def exact_float32() -> Iterator[None]:
+    """Keep float32 products of torch in float32: no tf32, and no reduced-precision sums of 16-bit products."""
+    matmul, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
+    before = (
+        matmul.allow_tf32,
+        cudnn.allow_tf32,
+        matmul.allow_fp16_reduced_precision_reduction,
+        matmul.allow_bf16_reduced_precision_reduction,
+    )
+    matmul.allow_tf32 = cudnn.allow_tf32 = False
+    matmul.allow_fp16_reduced_precision_reduction = matmul.allow_bf16_reduced_precision_reduction = False
+    try:
+        yield
+    finally:
+        matmul.allow_tf32, cudnn.allow_tf32 = before[:2]
+        matmul.allow_fp16_reduced_precision_reduction, matmul.allow_bf16_reduced_precision_reduction = before[2:]
+
+
+def _tensor(item: TensorCase, device: str) -> Tensor:
+    dtype: torch.dtype = getattr(torch, item.dtype)
+    values = make_tensor(item.shape, dtype, item.kind, item.seed, device, item.low, item.high)
+    return values if item.layout is None else strided(values, item.layout.stride, item.layout.offset)
+
+
+def arguments(case: Case, device: str) -> dict[str, Tensor | float | int | bool]:
+    """Build the arguments of a case on `device`."""
+    made: dict[str, Tensor | float | int | bool] = {item.name: _tensor(item, device) for item in case.tensors}
+    made.update(case.scalars)
+    return made
+
+
+def call_arguments(
+    runner: Runner, values: Mapping[str, Tensor | float | int | bool]
+) -> tuple[list[Tensor], dict[str, float | int | bool]]:
+    """Split arguments as a launcher takes them: tensors by position, scalars by name."""
+    tensors = [value for item in runner.subject.tensors if isinstance(value := values[item.name], Tensor)]
+    scalars = {
+        item.name: value
+        for item in runner.subject.scalars
+        if not isinstance(value := values[item.name], Tensor)
+    }
+    return tensors, scalars
+
+
+def _bits(tensor: Tensor) -> Tensor:
+    """Return the elements as bytes, in order: NaN compares equal to itself there."""
+    return tensor.detach().contiguous().reshape(-1).view(torch.uint8)
+
+
+def _memory(tensor: Tensor) -> Tensor:
+    """Return all memory that a tensor is a view of, as bytes: what lies between its elements may not change either."""
+    return torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(tensor.untyped_storage())
+
+
+def _references(
+    reference: Reference, values: Mapping[str, Tensor | float | int | bool]
+) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]] | str:
+    """Evaluate eager and golden; the text of the error when the reference refuses these sizes."""
+    try:
+        return reference(values, False), reference(values, True)  # noqa: FBT003 - the flag is the whole question
+    except torch.OutOfMemoryError:
+        raise
+    except (RuntimeError, ValueError, IndexError, TypeError, ArithmeticError) as error:
+        return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"
+
+
+def _nudger(
+    reference: Reference, values: Mapping[str, Tensor | float | int | bool], position: int
+) -> Callable[[], list[Tensor]]:
+    """Return a function that evaluates output `position` in float32 with inputs moved by one rounding."""
+    cache: list[Tensor] = []
+
+    def nudged() -> list[Tensor]:
+        if cache:
+            return cache
+        for attempt in range(_NUDGES):
+            moved: dict[str, Tensor | float | int | bool] = {}
+            for name, value in values.items():
+                if not isinstance(value, Tensor) or not value.dtype.is_floating_point:
+                    moved[name] = value
+                    continue
+                wide = value if value.dtype == torch.float64 else value.float()
+                generator = torch.Generator(value.device).manual_seed(attempt)
+                side = torch.rand(value.shape, generator=generator, device=value.device) < 0.5
+                unit = torch.finfo(wide.dtype).eps / 2
+                moved[name] = torch.where(side, wide * (1 + 2 * unit), wide * (1 - unit))
+            outputs = _references(reference, moved)
+            if not isinstance(outputs, str):
+                eager, golden = outputs
+                cache.extend(
+                    item.double() if item.dtype.is_floating_point else item
+                    for item in (eager[position], golden[position])
+                )
+        return cache
+
+    return nudged
+
+
+def _form(runner: Runner, results: tuple[Tensor, ...], eager: tuple[Tensor, ...]) -> Rule | None:
+    if len(results) != len(eager):
+        return WrongOutputForm("the number of results", str(len(results)), str(len(eager)))
+    for name, result, wanted in zip(_names(runner, len(eager)), results, eager, strict=True):
+        if tuple(result.shape) != tuple(wanted.shape):
+            return WrongOutputForm(f"the shape of `{name}`", str(tuple(result.shape)), str(tuple(wanted.shape)))
+        if result.dtype != wanted.dtype:
+            return WrongOutputForm(f"the dtype of `{name}`", str(result.dtype)[6:], str(wanted.dtype)[6:])
+    return None
+
+
+def _names(runner: Runner, count: int) -> list[str]:
+    names = [item.name for item in runner.subject.outputs]
+    return names if len(names) == count else [f"result{position}" for position in range(count)]
+
+
+def _launch(runner: Runner, values: Mapping[str, Tensor | float | int | bool], guard: Guard) -> tuple[Tensor, ...] | str:
+    tensors, scalars = call_arguments(runner, values)
+    try:
+        with guard:
+            result = runner.call(*tensors, **scalars)
+        if runner.device == "cuda":
+            torch.cuda.synchronize()
+    except Exception as error:  # noqa: BLE001 - whatever generated code raises is the finding
+        return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"
+    return result if isinstance(result, tuple) else (result,)
+
+
+def _overrun(guard: Guard) -> Rule | None:
+    for position, allocation in enumerate(guard.allocations):
+        found = allocation.overrun()
+        if found is not None:
+            return OutOfBoundsWrite(f"allocation {position + 1} of the launch", *found)
+    return None
+
+
+def _shares(runner: Runner, results: tuple[Tensor, ...], values: Mapping[str, Tensor | float | int | bool]) -> Rule | None:
+    allowed = runner.subject.inplace
+    for name, result in zip(_names(runner, len(results)), results, strict=True):
+        for other, value in values.items():
+            if isinstance(value, Tensor) and other not in allowed and _overlap(result, value):
+                return OutputNotFresh(name, f"the input `{other}`")
+    return None
+
+
+def _overlap(left: Tensor, right: Tensor) -> bool:
+    if left.numel() == 0 or right.numel() == 0:
+        return False
+    return left.untyped_storage().data_ptr() == right.untyped_storage().data_ptr()
+
+
+def run_case(runner: Runner, case: Case) -> CaseResult:
+    """Run one case; the first fault found is the one reported, ordered from cause to symptom."""
+    with exact_float32(), torch.no_grad():
+        return _run(runner, case)
+
+
+def _run(runner: Runner, case: Case) -> CaseResult:
+    subject, device = runner.subject, runner.torch_device
+    values = arguments(case, device)
+    pristine = {name: value.clone() if isinstance(value, Tensor) else value for name, value in values.items()}
+    references = _references(subject.reference, pristine)
+    if isinstance(references, str):
+        return CaseResult(refused=references)
+    eager, golden = references
+    memory = {
+        name: _memory(value).clone()
+        for name, value in values.items()
+        if isinstance(value, Tensor) and name not in subject.inplace
+    }
+    first_guard = Guard(runner.folder)
+    results = _launch(runner, values, first_guard)
+    if isinstance(results, str):
+        return CaseResult(fault=LaunchFailed(results))
+    fault = _form(runner, results, eager) or _overrun(first_guard) or _changed(values, memory) or _shares(runner, results, values)
+    if fault is not None:
+        return CaseResult(fault=fault)
+    names = _names(runner, len(results))
+    for name, result in zip(names, results, strict=True):
+        allocation = first_guard.find(result)
+        if allocation is None:
+            continue
+        missing = unwritten(result, allocation)
+        # A golden NaN may carry the very bits of the pattern: only what should be a number counts.
+        where = golden[names.index(name)]
+        missing &= ~where.isnan() if where.dtype.is_floating_point else torch.ones_like(missing)
+        if bool(missing.any()):
+            at = int(missing.reshape(-1).to(torch.uint8).argmax())
+            return CaseResult(fault=UnwrittenOutput(name, place(tuple(result.shape), at), int(missing.sum())))
+    kept = [_bits(result).clone() for result in results]
+    again = _again(runner, case, names, results, kept)
+    if isinstance(again, OutputNotFresh):
+        return CaseResult(fault=again)
+    ratio = 0.0
+    for position, (name, result) in enumerate(zip(names, results, strict=True)):
+        found = compare(
+            name,
+            result,
+            golden[position],
+            eager[position],
+            subject.numerics.tolerance,
+            _nudger(subject.reference, pristine, position),
+        )
+        ratio = max(ratio, found.ratio)
+        if found.fault is not None:
+            return CaseResult(ratio, found.fault)
+    return CaseResult(ratio, again)
+
+
+def _changed(values: Mapping[str, Tensor | float | int | bool], memory: Mapping[str, Tensor]) -> Rule | None:
+    for name, before in memory.items():
+        value = values[name]
+        if isinstance(value, Tensor) and not torch.equal(_memory(value), before):
+            return InputModified(name)
+    return None
+
+
+def _again(
+    runner: Runner, case: Case, names: list[str], results: tuple[Tensor, ...], kept: list[Tensor]
+) -> Rule | None:
+    """Launch a second time: same bits, other memory, and the first results left alone."""
+    values = arguments(case, runner.torch_device)
+    second = _launch(runner, values, Guard(runner.folder))
+    if isinstance(second, str):
+        return LaunchFailed(f"{second} (on the second launch only)")
+    fault: Rule | None = None
+    for name, before, old, new in zip(names, kept, results, second, strict=True):
+        if _overlap(old, new):
+            return OutputNotFresh(name, "the result of an earlier launch")
+        bits = _bits(new)
+        different = bits != before
+        if fault is None and bool(different.any()):
+            at = int(different.to(torch.uint8).argmax()) // new.element_size()
+            fault = UnstableResult(name, place(tuple(new.shape), at))
+    return fault

@@ -1,0 +1,196 @@
+"""Fuzzes one generated function: Hypothesis draws and shrinks the cases, `check` judges them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import torch
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+from tilespec.diagnostics import Diagnostic, Rule
+from tilespec.progress import Progress, Silent
+from tilespec.rules.verify import LaunchFailed, NoCaseRan, ToleranceDeclared
+from tilespec.verify.cases import Budget, cases, profiles
+from tilespec.verify.check import CaseResult, run_case
+from tilespec.verify.load import Runner, device_label, load_runner
+from tilespec.verify.purity import impurities
+from tilespec.verify.refusals import accepted_faults
+from tilespec.verify.report import KernelReport, VerifyOptions
+from tilespec.verify.snippet import snippet
+from tilespec.verify.subject import Case, Subject
+
+__all__ = ["fuzz_subject"]
+
+_BUDGETS = {
+    "interpreter": Budget(elements=6_000, work=40_000, largest=2_100),
+    "cuda": Budget(elements=8_000_000, work=1_000_000_000, largest=8_200),
+}
+_PROFILES = {"interpreter": 64, "cuda": 10}
+_SHRINK_SECONDS = 60.0
+
+
+class _FailingCaseError(AssertionError):
+    """Tells Hypothesis that a case failed; one class and one line, so that it counts as one fault."""
+
+
+@dataclass
+class _Run:
+    """The state of one fuzzing run; Hypothesis calls `test` with every case that it draws."""
+
+    runner: Runner
+    wanted: int
+    deadline: float | None
+    progress: Progress
+    ran: int = 0
+    refused: int = 0
+    ratio: float = 0.0
+    passed: Case | None = None
+    why: str = "no sizes that fit the declared shapes were found"
+    failures: dict[Case, Rule] = field(default_factory=dict)
+    first_failure: float | None = None
+    broken: bool = False
+    cut: bool = False
+
+    def test(self, case: Case | None) -> None:
+        """Judge one case.
+
+        Raises:
+            _FailingCaseError: the case fails.
+        """
+        if case is None:
+            self.refused += 1
+            return
+        if case in self.failures:
+            raise _FailingCaseError
+        if self._out_of_time():
+            return
+        result = self._run(case)
+        if result.refused is not None:
+            self.refused += 1
+            self.why = f"the reference refuses it: {result.refused}"
+            return
+        if self.first_failure is None:
+            self.ran += 1
+            self.progress.advance()
+        if result.fault is not None:
+            self.first_failure = self.first_failure or time.monotonic()
+            self.failures[case] = result.fault
+            # After a fault of the device itself nothing runs in this process any more: no shrinking then.
+            self.broken = isinstance(result.fault, LaunchFailed) and "CUDA" in result.fault.error
+            raise _FailingCaseError
+        self.ratio = max(self.ratio, result.ratio)
+        if self.passed is None or case.elements > self.passed.elements > 0 or self.passed.elements == 0:
+            self.passed = case
+
+    def _run(self, case: Case) -> CaseResult:
+        return run_case(self.runner, case)
+
+    def _out_of_time(self) -> bool:
+        now = time.monotonic()
+        if self.first_failure is not None:
+            # A case that isn't run counts as passing, so that Hypothesis stops shrinking soon.
+            return self.broken or now > self.first_failure + _SHRINK_SECONDS
+        self.cut = self.cut or (self.deadline is not None and now > self.deadline)
+        return self.cut or self.ran >= self.wanted
+
+
+def fuzz_subject(
+    subject: Subject,
+    device: str,
+    options: VerifyOptions,
+    progress: Progress | None = None,
+    deadline: float | None = None,
+) -> KernelReport:
+    """Check one function on `device` (`cuda` or `interpreter`) until `options.cases` cases have run.
+
+    `deadline` is a time of `time.monotonic`.
+    """
+    started = time.monotonic()
+    try:
+        runner = load_runner(subject, device)
+    except Exception as error:  # noqa: BLE001 - whatever generated code raises at import is the finding
+        fault = LaunchFailed(f"{type(error).__name__} on import: {error}")
+        return _report(subject, device, options, started, None, [fault.at(subject.source, subject.span)], None, None)
+
+    shown = progress or Silent()
+    run = _Run(runner, options.cases, deadline, shown)
+
+    def judge(case: Case | None) -> None:
+        run.test(case)
+
+    # A fixed shape and one value make a small space: drawing more than asked makes up for what is refused.
+    test = settings(
+        max_examples=options.cases * 2 + 20,
+        database=None,
+        deadline=None,
+        phases=(Phase.generate, Phase.shrink),
+        suppress_health_check=list(HealthCheck),
+        report_multiple_bugs=False,
+        print_blob=False,
+    )(seed(options.seed)(given(_strategy(subject, device, options))(judge)))
+    findings: list[Diagnostic] = []
+    case: Case | None = None
+    script: str | None = None
+    shown.begin(subject.name, options.cases)
+    try:
+        test()
+    except _FailingCaseError:
+        # Hypothesis ends on its smallest case, but a time limit may have kept it from the smallest seen.
+        case, rule = min(run.failures.items(), key=lambda item: (item[0].elements, len(item[0].describe())))
+        script = snippet(runner, case, rule.message())
+        findings.append(rule.at(subject.source, subject.span, notes=(f"smallest failing case: {case.describe()}",)))
+    else:
+        findings += _beyond_values(run, runner)
+    finally:
+        shown.end()
+    if subject.numerics.tolerance is not None:
+        findings.append(ToleranceDeclared(subject.name, *subject.numerics.tolerance).at(subject.source, subject.span))
+    return _report(subject, device, options, started, run, findings, case, script)
+
+
+def _strategy(subject: Subject, device: str, options: VerifyOptions):  # noqa: ANN202 - Hypothesis' own type
+    count = options.profiles or _PROFILES[device]
+    return cases(subject, profiles(subject, count, options.seed), _BUDGETS[device])
+
+
+def _beyond_values(run: _Run, runner: Runner) -> list[Diagnostic]:
+    """Check what needs one case only: wrong arguments, and compute left to torch."""
+    subject = runner.subject
+    if run.passed is None:
+        if run.cut:
+            return []
+        return [NoCaseRan(subject.name, run.why).at(subject.source, subject.span)]
+    rules = [*accepted_faults(runner, run.passed), *impurities(runner, run.passed)]
+    return [rule.at(subject.source, subject.span) for rule in rules]
+
+
+def _report(
+    subject: Subject,
+    device: str,
+    options: VerifyOptions,
+    started: float,
+    run: _Run | None,
+    findings: list[Diagnostic],
+    case: Case | None,
+    script: str | None,
+) -> KernelReport:
+    failed = any(item.code != ToleranceDeclared.code for item in findings)
+    cut = run is not None and run.cut
+    if device == "cuda":
+        torch.cuda.empty_cache()
+    return KernelReport(
+        file=subject.source.path,
+        kernel=subject.name,
+        device=device_label(device),
+        seed=options.seed,
+        status="failed" if failed else "partial" if cut else "passed",
+        cases=run.ran if run else 0,
+        refused=run.refused if run else 0,
+        ratio=run.ratio if run else 0.0,
+        seconds=time.monotonic() - started,
+        findings=tuple(findings),
+        case=case.describe() if case else None,
+        script=script,
+        tolerance=subject.numerics.tolerance,
+    )

@@ -1,0 +1,92 @@
+"""Brings a generated function to run: on the GPU as it is, on the CPU through the tile interpreter."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from tilespec.verify.subject import Subject
+
+__all__ = ["Device", "Runner", "device_label", "load_runner", "pick_device"]
+
+Device = Literal["auto", "cuda", "interpreter"]
+
+
+@dataclass(frozen=True)
+class Runner:
+    """A subject ready to run. `torch_device` is where its tensors live, `folder` where its generated code lies."""
+
+    subject: Subject
+    module: ModuleType
+    call: Callable[..., Tensor | tuple[Tensor, ...]]
+    torch_device: str
+    folder: Path
+
+    @property
+    def device(self) -> str:
+        """`cuda` or `interpreter`."""
+        return "cuda" if self.torch_device == "cuda" else "interpreter"
+
+
+def pick_device(device: Device) -> str:
+    """Resolve `auto`: the GPU if there is one that torch can use."""
+    if device != "auto":
+        return device
+    return "cuda" if torch.cuda.is_available() else "interpreter"
+
+
+def device_label(device: str) -> str:
+    """Name the device in reports."""
+    return torch.cuda.get_device_name() if device == "cuda" else "tile interpreter (CPU)"
+
+
+def load_runner(subject: Subject, device: str) -> Runner:
+    """Import the generated module for `device` (`cuda` or `interpreter`).
+
+    Raises:
+        ImportError: the module or something that it imports is missing.
+        AttributeError: the module has no such function.
+    """
+    path = subject.module.resolve()
+    folder = path.parent.parent if path.parent.name == "kernels" else path.parent
+    if device == "cuda":
+        module = _import(path, folder)
+    else:
+        from tilespec.interpret import load_module  # noqa: PLC0415 - the interpreter is big, and a GPU run needs none
+
+        module = load_module(path)
+    call = getattr(module, subject.function)
+    return Runner(subject, module, call, "cuda" if device == "cuda" else "cpu", folder)
+
+
+def _import(path: Path, folder: Path) -> ModuleType:
+    """Import a file of a generated package under a name of its own, with the package importable as it would be."""
+    package = f"_tilespec_build.{folder.name}"
+    for name, directory in (("_tilespec_build", folder.parent), (package, folder), (f"{package}.kernels", folder / "kernels")):
+        known = sys.modules.get(name)
+        if known is None or list(known.__path__) != [str(directory)]:
+            made = ModuleType(name)
+            made.__path__ = [str(directory)]
+            sys.modules[name] = made
+            for stale in [item for item in sys.modules if item.startswith(f"{name}.")]:
+                del sys.modules[stale]
+    middle = ".kernels" if path.parent.name == "kernels" else ""
+    name = f"{package}{middle}.{path.stem}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        message = f"{path} is not a Python file"
+        raise ImportError(message)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module

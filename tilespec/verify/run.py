@@ -1,0 +1,125 @@
+"""Verifies spec files: builds, then checks every kernel and the composed function, in this process or in several."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
+from pathlib import Path
+
+import torch
+
+from tilespec.diagnostics import Diagnostic, Severity
+from tilespec.progress import Progress, Silent
+from tilespec.verify.fuzz import fuzz_subject
+from tilespec.verify.load import device_label, pick_device
+from tilespec.verify.package import Package, load_package
+from tilespec.verify.report import KernelReport, VerifyOptions, VerifyReport
+from tilespec.verify.subject import Subject
+
+__all__ = ["Build", "verify_packages", "verify_paths"]
+
+Build = Callable[[Sequence[Path], Path, Progress], tuple[Sequence[tuple[Path, Path]], list[Diagnostic]]]
+"""Builds spec files below a folder: returns pairs of spec file and package folder, and the findings."""
+
+
+def verify_paths(
+    paths: Sequence[Path], options: VerifyOptions, progress: Progress | None = None, *, build: Build
+) -> VerifyReport:
+    """Build `paths` into `options.build_dir` with `build`, then verify what came out.
+
+    What can't be built is in the report's diagnostics; the rest is verified all the same.
+    """
+    built, findings = build(paths, options.build_dir, progress or Silent())
+    report = verify_packages(built, options, progress)
+    return replace(report, build_diagnostics=(*findings, *report.build_diagnostics))
+
+
+@dataclass(frozen=True)
+class _Task:
+    """One subject, named so that another process can load it again: models and traces don't travel."""
+
+    spec: Path
+    directory: Path
+    subject: str
+
+
+def verify_packages(
+    packages: Sequence[tuple[Path, Path]], options: VerifyOptions, progress: Progress | None = None
+) -> VerifyReport:
+    """Verify built packages, given as pairs of spec file and package folder."""
+    device = pick_device(options.device)
+    deadline = None if options.time_limit is None else time.monotonic() + options.time_limit
+    loaded: dict[_Task, Subject] = {}
+    findings: list[Diagnostic] = []
+    for spec, directory in packages:
+        package, more = load_package(spec, directory)
+        findings += [item for item in more if item.severity is Severity.ERROR]
+        for subject in () if package is None else _subjects(package, options):
+            loaded[_Task(spec, directory, subject.name)] = subject
+    if options.jobs > 1 and len(loaded) > 1:
+        reports = _in_processes(list(loaded), device, options, progress or Silent(), deadline)
+    else:
+        reports = _in_turn(list(loaded.values()), device, options, progress, deadline)
+    return VerifyReport(device_label(device), options.seed, tuple(reports), tuple(findings), _environment(device))
+
+
+def _subjects(package: Package, options: VerifyOptions) -> Iterator[Subject]:
+    for subject in package.kernels:
+        if not options.kernels or subject.name in options.kernels:
+            yield subject
+    if package.composed is not None and options.composed and not options.kernels:
+        yield package.composed
+
+
+def _in_turn(
+    subjects: Sequence[Subject], device: str, options: VerifyOptions, progress: Progress | None, deadline: float | None
+) -> list[KernelReport]:
+    reports: list[KernelReport] = []
+    for position, subject in enumerate(subjects):
+        # An equal share of what is left, so that the last kernel gets its turn too.
+        now = time.monotonic()
+        until = None if deadline is None else now + max(deadline - now, 0.0) / (len(subjects) - position)
+        reports.append(fuzz_subject(subject, device, options, progress, until))
+    return reports
+
+
+def _in_processes(
+    tasks: Sequence[_Task], device: str, options: VerifyOptions, progress: Progress, deadline: float | None
+) -> list[KernelReport]:
+    """Check each subject in a process of its own: compilations run at a time, and a device fault ends one process only."""
+    results: dict[_Task, KernelReport] = {}
+    left = None if deadline is None else max(deadline - time.monotonic(), 0.0)
+    rounds = -(-len(tasks) // options.jobs)
+    share = None if left is None else left / rounds
+    progress.begin("verify", len(tasks))
+    with ProcessPoolExecutor(options.jobs, get_context("spawn"), max_tasks_per_child=1) as pool:
+        futures = {pool.submit(_work, task, device, options, share): task for task in tasks}
+        for future in as_completed(futures):
+            report = future.result()
+            results[futures[future]] = report
+            progress.advance(f"{report.kernel}: {report.status}, {report.cases} cases")
+    progress.end()
+    return [results[task] for task in tasks]
+
+
+def _work(task: _Task, device: str, options: VerifyOptions, share: float | None) -> KernelReport:
+    torch.set_num_threads(1)
+    package, _ = load_package(task.spec, task.directory)
+    if package is None:
+        message = f"{task.spec} could be read a moment ago"
+        raise RuntimeError(message)
+    subject = next(item for item in _subjects(package, options) if item.name == task.subject)
+    deadline = None if share is None else time.monotonic() + share
+    return fuzz_subject(subject, device, options, None, deadline)
+
+
+def _environment(device: str) -> dict[str, str]:
+    found = {"torch": torch.__version__, "device": device_label(device)}
+    if device == "cuda":
+        major, minor = torch.cuda.get_device_capability()
+        found["capability"] = f"sm_{major}{minor}"
+        found["cuda"] = str(torch.version.cuda)
+    return found

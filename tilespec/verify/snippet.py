@@ -1,0 +1,78 @@
+"""Prints a failing case as a script that needs the built package and torch, nothing else of this tool on a GPU."""
+
+from __future__ import annotations
+
+import inspect
+
+from tilespec.verify import inputs
+from tilespec.verify.load import Runner
+from tilespec.verify.subject import Case, TensorCase
+
+__all__ = ["snippet"]
+
+_REPORT = '''\
+results = module.{function}({call})
+results = results if isinstance(results, tuple) else (results,)
+wide = [v.double() if torch.is_tensor(v) and v.is_floating_point() else v for v in ({values})]
+expected = reference.{reference}(*wide)
+expected = expected if isinstance(expected, tuple) else (expected,)
+for result, golden in zip(results, expected, strict=True):
+    print(result, golden, sep="\\n")
+    if result.numel():
+        print("largest difference:", (result.double() - golden.double()).abs().max().item())
+'''
+
+
+def snippet(runner: Runner, case: Case, message: str) -> str:
+    """Return a Python script that builds the arguments of `case`, launches, and prints result and golden."""
+    subject = runner.subject
+    lines = [f"# {line}" for line in (f"{subject.name}: {message}", case.describe())]
+    lines += ["import importlib.util", "from pathlib import Path", "", "import torch", ""]
+    if runner.device == "interpreter":
+        lines += ["from tilespec.interpret import load_module", ""]
+    lines += [
+        f"package = Path({str(runner.folder)!r})",
+        f"device = {runner.torch_device!r}",
+        "",
+        "",
+        inspect.getsource(inputs.make_tensor),
+        "",
+        inspect.getsource(inputs.strided),
+        "",
+        *_LOAD,
+    ]
+    path = subject.module.resolve().relative_to(runner.folder).as_posix()
+    loader = "load" if runner.device == "cuda" else "load_module"
+    lines += [f"module = {loader}(package / {path!r})", 'reference = load(package / "reference.py")', ""]
+    lines += [_tensor(item) for item in case.tensors]
+    lines += [f"{name} = {value!r}" for name, value in case.scalars]
+    names = [item.name for item in subject.tensors]
+    scalars = [f"{item.name}={item.name}" for item in subject.scalars]
+    lines.append(
+        _REPORT.format(
+            function=subject.function,
+            call=", ".join(names + scalars),
+            values="".join(f"{item.name}, " for item in subject.inputs),
+            reference=subject.reference_name or f"reference_{subject.name}",
+        )
+    )
+    return "\n".join(lines)
+
+
+_LOAD = (
+    "def load(path):",
+    "    spec = importlib.util.spec_from_file_location(path.stem, path)",
+    "    module = importlib.util.module_from_spec(spec)",
+    "    spec.loader.exec_module(module)",
+    "    return module",
+    "",
+    "",
+)
+
+
+def _tensor(item: TensorCase) -> str:
+    bounds = "" if item.low is None else f", low={item.low!r}, high={item.high!r}"
+    made = f"make_tensor({item.shape!r}, torch.{item.dtype}, {item.kind!r}, {item.seed}, device{bounds})"
+    if item.layout is not None:
+        made = f"strided({made}, {item.layout.stride!r}, {item.layout.offset})"
+    return f"{item.name} = {made}"
