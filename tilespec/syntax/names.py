@@ -1,0 +1,53 @@
+"""Names: which may go into generated code, and which one was probably meant."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Iterable
+
+__all__ = ["closest", "is_safe_name"]
+
+_SAFE = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,79}")
+_TAKEN = frozenset({"torch", "F", "math", "ct", "cuda", "True", "False", "None", "print", "launch", "import"})
+
+
+def is_safe_name(name: str) -> bool:
+    """Whether a name can stand in generated code: an ASCII identifier, no keyword, no leading underscore."""
+    return bool(_SAFE.fullmatch(name)) and not keyword.iskeyword(name) and name not in _TAKEN and "__" not in name
+
+
+def closest(name: str, candidates: Iterable[str], *, fold: bool = False) -> str | None:
+    """Return the candidate that `name` was probably meant to be: at most a third of its letters differ.
+
+    With `fold`, case does not count.
+    """
+    wanted = name.lower() if fold else name
+    best: tuple[int, str] | None = None
+    for candidate in candidates:
+        limit = max(1, min(len(wanted), len(candidate)) // 3)
+        if abs(len(candidate) - len(wanted)) > limit:
+            continue
+        gap = _distance(wanted, candidate.lower() if fold else candidate, limit)
+        if gap <= limit and (best is None or gap < best[0]):
+            best = (gap, candidate)
+    return best[1] if best else None
+
+
+def _distance(left: str, right: str, limit: int) -> int:
+    """Return the edit distance with swaps of neighbours, or more than `limit` as soon as it is out of reach."""
+    if len(left) > 80 or len(right) > 80:
+        return limit + 1
+    before: list[int] = []
+    previous = list(range(len(right) + 1))
+    for row, a in enumerate(left, 1):
+        current = [row]
+        for column, b in enumerate(right, 1):
+            cost = min(previous[column] + 1, current[-1] + 1, previous[column - 1] + (a != b))
+            if row > 1 and column > 1 and a == right[column - 2] and left[row - 2] == b:
+                cost = min(cost, before[column - 2] + 1)
+            current.append(cost)
+        if min(current) > limit:
+            return limit + 1
+        before, previous = previous, current
+    return previous[-1]
