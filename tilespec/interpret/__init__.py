@@ -1,1 +1,9 @@
-"""Generated cuTile source on the CPU."""
+"""The tile interpreter: runs generated cuTile source, unchanged, on CPU tensors."""
+
+from __future__ import annotations
+
+from tilespec.interpret.errors import InterpreterError
+from tilespec.interpret.kernel import LaunchRecord, recording
+from tilespec.interpret.loader import load_module, load_package
+
+__all__ = ["InterpreterError", "LaunchRecord", "load_module", "load_package", "recording"]
