@@ -35,7 +35,9 @@ CODES: Mapping[str, type[Rule]] = {
     "TS910": environment.UnsupportedPackage,
     "TS911": environment.CompilerTooOld,
     "TS912": environment.CompilerFails,
+    "TS913": environment.NoUsableGpu,
     "TS921": environment.UnwritablePath,
     "TS922": environment.DiskFull,
+    "TS923": environment.NoSpecFiles,
     "TS999": environment.InternalError,
 }

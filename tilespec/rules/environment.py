@@ -18,6 +18,8 @@ __all__ = [
     "InternalError",
     "MismatchedCompilerPackages",
     "NoGpu",
+    "NoSpecFiles",
+    "NoUsableGpu",
     "OlderCudaHome",
     "TorchWithoutCuda",
     "UnsupportedPackage",
@@ -308,6 +310,24 @@ class CompilerFails(EnvironmentRule):
 
 
 @dataclass(frozen=True)
+class NoUsableGpu(Rule):
+    """Kernels were asked to run on a GPU, and PyTorch finds none that it can use.
+
+    `tilespec doctor` says which of driver, GPU and PyTorch is in the way. `--device interpreter` runs the same generated
+    source on the CPU.
+    """
+
+    code: ClassVar[str] = "TS913"
+    name: ClassVar[str] = "no-usable-gpu"
+
+    def message(self) -> str:
+        return "`--device cuda` needs a GPU that torch can use, and there is none"
+
+    def help(self) -> str | None:
+        return "`tilespec doctor` names the cause; `--device interpreter` needs no GPU"
+
+
+@dataclass(frozen=True)
 class UnwritablePath(Rule):
     """A file or folder that can't be written.
 
@@ -339,6 +359,22 @@ class DiskFull(Rule):
 
     def message(self) -> str:
         return f"no space is left to write `{self.path}`"
+
+
+@dataclass(frozen=True)
+class NoSpecFiles(Rule):
+    """A folder without a single spec file.
+
+    In a folder, files named `*.tilespec` are taken, at any depth; hidden folders are left out. A spec in a file with another
+    ending, such as `.md`, has to be named itself.
+    """
+
+    code: ClassVar[str] = "TS923"
+    name: ClassVar[str] = "no-spec-files"
+    path: str
+
+    def message(self) -> str:
+        return f"`{self.path}` holds no `*.tilespec` file"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,105 @@
+"""`tilespec verify`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tilespec.cli.options import AsJson, Jobs, Out, Paths
+
+if TYPE_CHECKING:
+    from tilespec.diagnostics import Diagnostic
+    from tilespec.progress import Progress
+
+__all__ = ["Device", "verify"]
+
+
+class Device(StrEnum):
+    """Where kernels run."""
+
+    AUTO = "auto"
+    CUDA = "cuda"
+    INTERPRETER = "interpreter"
+
+
+def verify(
+    paths: Paths,
+    device: Annotated[
+        Device, typer.Option("--device", help="auto takes the GPU if there is one, else the interpreter.")
+    ] = Device.AUTO,
+    cases: Annotated[int, typer.Option("--cases", min=1, help="Cases a kernel.")] = 50,
+    seed: Annotated[int, typer.Option("--seed", help="Equal seeds give equal cases.")] = 0,
+    kernel: Annotated[
+        list[str] | None, typer.Option("--kernel", metavar="ID", help="Only this kernel; may be given again.")
+    ] = None,
+    profiles: Annotated[
+        int | None,
+        typer.Option("--profiles", min=1, help="At most this many compilations of a kernel on a GPU."),
+    ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option("--time-limit", metavar="SECONDS", help="Stop in time, and say what was cut short."),
+    ] = None,
+    out: Out = Path("build"),
+    jobs: Jobs = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Compare kernels with the float64 golden over fuzzed sizes, dtypes, strides and values."""
+    import json
+
+    from tilespec.cli.console import exit_with, print_findings, progress
+    from tilespec.cli.files import collect
+    from tilespec.cli.report import Format, data
+    from tilespec.verify import VerifyOptions, verify_paths
+
+    files, findings = collect(paths)
+    if device is Device.CUDA and (missing := _missing_gpu()):
+        print_findings(missing, Format.JSON if as_json else Format.TEXT, files=len(files))
+        exit_with(missing)
+    options = VerifyOptions(
+        device=device.value,
+        cases=cases,
+        seed=seed,
+        kernels=tuple(kernel or ()),
+        build_dir=out,
+        profiles=profiles,
+        time_limit=time_limit,
+        jobs=jobs,
+    )
+    with progress(quiet=as_json) as display:
+        report = verify_paths(files, options, display, build=_build)
+    findings += report.diagnostics
+    if as_json:
+        document = report.as_json() | {"findings": [data.as_object(item) for item in findings]}
+        typer.echo(json.dumps(document, indent=2))
+    else:
+        for result in report.kernels:
+            if result.script:
+                typer.echo(f"# {result.kernel}: the smallest failing case, as a script\n{result.script}")
+        print_findings(findings, Format.TEXT, files=len(files))
+        typer.echo(report.table())
+    exit_with(findings)
+    if not report.ok:
+        raise typer.Exit(1)
+
+
+def _missing_gpu() -> list[Diagnostic]:
+    import torch
+
+    from tilespec.diagnostics import SourceText
+    from tilespec.rules.environment import NoUsableGpu
+
+    return [] if torch.cuda.is_available() else [NoUsableGpu().at(SourceText("this machine", ""), None)]
+
+
+def _build(
+    files: Sequence[Path], folder: Path, progress: Progress
+) -> tuple[list[tuple[Path, Path]], list[Diagnostic]]:
+    from tilespec.pipeline import BuildOptions, build_paths
+
+    report = build_paths(files, BuildOptions(out=folder), progress)
+    return [(item.spec, item.folder) for item in report.files], list(report.findings)
