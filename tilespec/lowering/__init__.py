@@ -1,1 +1,5 @@
-"""From ATen calls to the tile program."""
+"""Traced ATen calls to the tile program, one module an op family."""
+
+from tilespec.lowering.lower import lower as lower
+
+__all__ = ["lower"]

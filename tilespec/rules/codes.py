@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tilespec.diagnostics import Rule
-from tilespec.rules import environment, verify
+from tilespec.rules import environment, lowering, verify
 
 __all__ = ["CODES"]
 
 CODES: Mapping[str, type[Rule]] = {
+    "TS501": lowering.UnsupportedOp,
+    "TS502": lowering.UnsupportedArgument,
+    "TS503": lowering.UnsupportedDtype,
+    "TS504": lowering.ReferenceTooDeep,
     "TS801": verify.WrongResult,
     "TS802": verify.MisplacedNonFinite,
     "TS803": verify.UnwrittenOutput,

@@ -1,0 +1,208 @@
+"""Rewrites that keep every bit: constants, neutral operands, casts, branches that are decided.
+
+    where(0 <= i, x[i], 0)  ->  x[i]            cast<float32>(cast<float32>(x))  ->  cast<float32>(x)
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import replace
+
+from tilespec.ir.build import cast, index_node, is_float, is_integer, literal
+from tilespec.ir.nodes import Compute, Const, Contract, Index, Load, Node, Program, Reduce, Store, rewrite
+from tilespec.model.dims import Expr, const
+
+__all__ = ["simplify"]
+
+
+def simplify(program: Program) -> Program:
+    """Return the program with every expression simplified; values stay the same to the last bit."""
+    memo: dict[Node, Node] = {}
+    return replace(
+        program,
+        stores=tuple(
+            Store(store.tensor, store.index, rewrite(store.value, _visit, memo), store.axes)
+            for store in program.stores
+        ),
+    )
+
+
+def _visit(node: Node) -> Node:
+    if isinstance(node, Compute):
+        return _compute(node)
+    if isinstance(node, Load) and node.fill is not None and _inside(node):
+        return replace(node, fill=None)
+    if isinstance(node, Index):
+        return index_node(node.expr)
+    if isinstance(node, Contract) and (_is(node.left, 0) or _is(node.right, 0)) and is_integer(node.dtype):
+        return literal(node.dtype, 0)
+    if isinstance(node, Reduce) and node.op in {"any", "all"} and isinstance(node.arg, Const):
+        identity = node.op == "all"
+        return node.arg if node.arg.value == identity else node
+    return node
+
+
+def _inside(load: Load) -> bool:
+    return all(
+        isinstance(item, Expr) and item.is_nonnegative() and (size - 1 - item.upper()).is_nonnegative()
+        for item, size in zip(load.index, load.tensor.shape, strict=True)
+    )
+
+
+def _is(node: Node, value: float) -> bool:
+    return isinstance(node, Const) and not isinstance(node.value, bool) and node.value == value
+
+
+_COMPARE: dict[str, Callable[[object, object], bool]] = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lt": operator.lt,  # type: ignore[dict-item]
+    "le": operator.le,  # type: ignore[dict-item]
+    "gt": operator.gt,  # type: ignore[dict-item]
+    "ge": operator.ge,  # type: ignore[dict-item]
+}
+
+
+def _compute(node: Compute) -> Node:
+    if node.op == "cast":
+        return _cast(node)
+    if node.op == "where":
+        return _where(node)
+    if node.op in _COMPARE:
+        return _comparison(node)
+    if node.op in {"and", "or"} and node.dtype == "bool":
+        return _logic(node)
+    if node.op == "not" and isinstance(node.args[0], Const) and node.dtype == "bool":
+        return literal("bool", not node.args[0].value)
+    if node.op in _INTEGER and is_integer(node.dtype):
+        return _integer(node)
+    return _neutral(node)
+
+
+_WIDER = {
+    ("float16", "float32"), ("float16", "float64"), ("bfloat16", "float32"), ("bfloat16", "float64"),
+    ("float32", "float64"), ("int8", "int16"), ("int8", "int32"), ("int8", "int64"), ("int16", "int32"),
+    ("int16", "int64"), ("int32", "int64"), ("uint8", "int16"), ("uint8", "int32"), ("uint8", "int64"),
+}  # fmt: skip
+
+
+def _cast(node: Compute) -> Node:
+    (arg,) = node.args
+    if isinstance(arg, Compute) and arg.op == "cast":
+        inner = arg.args[0]
+        if (inner.dtype, arg.dtype) in _WIDER:
+            return cast(inner, node.dtype, node.span)
+    if isinstance(arg, Compute) and arg.op == "cast" and arg.args[0].dtype == "bool" and node.dtype != "bool":
+        return cast(arg.args[0], node.dtype, node.span)
+    return cast(arg, node.dtype, node.span)
+
+
+def _where(node: Compute) -> Node:
+    condition, yes, no = node.args
+    if isinstance(condition, Const):
+        return yes if condition.value else no
+    return yes if yes is no else node
+
+
+def _comparison(node: Compute) -> Node:
+    left, right = node.args
+    if isinstance(left, Const) and isinstance(right, Const):
+        return literal("bool", _COMPARE[node.op](left.value, right.value))
+    first, second = _as_expr(left), _as_expr(right)
+    if first is None or second is None:
+        return node
+    known = _decide(node.op, first - second)
+    if known is not None:
+        return literal("bool", known)
+    return node
+
+
+def _as_expr(node: Node) -> Expr | None:
+    if isinstance(node, Index):
+        return node.expr
+    if isinstance(node, Const) and is_integer(node.dtype):
+        return const(int(node.value))
+    return None
+
+
+def _decide(op: str, gap: Expr) -> bool | None:
+    low, high = gap.is_nonnegative(), (-gap.upper()).is_nonnegative() or (-gap).is_nonnegative()
+    above = (gap - 1).is_nonnegative()
+    below = (-gap.upper() - 1).is_nonnegative() or (-gap - 1).is_nonnegative()
+    if op == "ge":
+        return True if low else False if below else None
+    if op == "lt":
+        return False if low else True if below else None
+    if op == "le":
+        return True if high else False if above else None
+    if op == "gt":
+        return False if high else True if above else None
+    if gap.value == 0:
+        return op == "eq"
+    return (op == "ne") if above or below else None
+
+
+def _logic(node: Compute) -> Node:
+    left, right = node.args
+    absorbing = node.op == "or"
+    for this, other in ((left, right), (right, left)):
+        if isinstance(this, Const):
+            return this if bool(this.value) == absorbing else other
+    return left if left is right else node
+
+
+def _integer(node: Compute) -> Node:
+    if len(node.args) != 2:
+        return node
+    left, right = node.args
+    if isinstance(left, Const) and isinstance(right, Const) and node.dtype == "int64":
+        made = _INTEGER[node.op](const(int(left.value)), const(int(right.value)))
+        return literal("int64", made.value) if made is not None and made.value is not None else node
+    if node.dtype == "int64":
+        first, second = _as_expr(left), _as_expr(right)
+        if first is not None and second is not None:
+            expr = _INTEGER[node.op](first, second)
+            if expr is not None:
+                return index_node(expr)
+    return _neutral(node)
+
+
+def _quotient(left: Expr, right: Expr) -> Expr | None:
+    return left // right if right.is_positive() else None
+
+
+def _remainder(left: Expr, right: Expr) -> Expr | None:
+    return left % right if right.is_positive() else None
+
+
+_INTEGER: dict[str, Callable[[Expr, Expr], Expr | None]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "floordiv": _quotient,
+    "mod": _remainder,
+}
+
+
+def _neutral(node: Compute) -> Node:
+    if len(node.args) != 2:
+        return node
+    left, right = node.args
+    exact_zero = not is_float(node.dtype)
+    if node.op == "mul":
+        if _is(right, 1):
+            return left
+        if _is(left, 1):
+            return right
+    elif node.op == "div" and _is(right, 1):
+        return left
+    elif node.op == "add" and exact_zero:
+        if _is(right, 0):
+            return left
+        if _is(left, 0):
+            return right
+    elif node.op == "sub" and _is(right, 0) and (exact_zero or str(right.value) == "0.0"):  # type: ignore[attr-defined]
+        # x - 0.0 is x for every x; x + 0.0 would turn -0.0 into 0.0.
+        return left
+    return node
