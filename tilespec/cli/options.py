@@ -12,7 +12,7 @@ from tilespec.cli.doctor.targets import TARGETS
 __all__ = ["AsJson", "Jobs", "Out", "Paths", "SpecPath", "parse_targets"]
 
 Paths = Annotated[
-    list[Path], typer.Argument(metavar="PATH...", help="Spec files, and folders of *.tilespec files.")
+    list[Path], typer.Argument(metavar="PATH", help="Spec files, and folders of *.tilespec files.")
 ]
 SpecPath = Annotated[Path, typer.Argument(metavar="FILE", help="A spec file.")]
 Jobs = Annotated[int, typer.Option("-j", "--jobs", min=1, help="How many to work on at a time.")]

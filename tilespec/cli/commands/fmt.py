@@ -20,7 +20,7 @@ def fmt(
     paths: Annotated[
         list[Path],
         typer.Argument(
-            metavar="PATH...",
+            metavar="PATH",
             help="Spec files, and folders of *.tilespec files; - for stdin to stdout.",
             allow_dash=True,
         ),

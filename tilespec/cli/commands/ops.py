@@ -16,7 +16,7 @@ __all__ = ["ops"]
 
 def ops(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Only this operation, by any of its names.")
+        str | None, typer.Argument(help="Only this operation, by any of its names.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
