@@ -1,1 +1,8 @@
-"""Generated kernels through the target compiler, without a GPU."""
+"""Compiles generated kernels for real targets, without a GPU."""
+
+from __future__ import annotations
+
+from tilespec.assemble.pool import Assembler, compile_kernel
+from tilespec.assemble.types import Assembly, AssemblyError, Job, Remark
+
+__all__ = ["Assembler", "Assembly", "AssemblyError", "Job", "Remark", "compile_kernel"]
