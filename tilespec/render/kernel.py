@@ -1,0 +1,674 @@
+"""Writes one `@ct.kernel` from a schedule.
+
+A value is written in a frame: the ordered tile axes that its tile spans, extent 1 along axes that it does not depend on.
+Work is placed in the outermost loop that binds what it reads, so what doesn't change in a loop stands before it.
+Reductions over the same looped axes that don't read each other share one loop.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tilespec.diagnostics import SourceText, Span
+from tilespec.ir.nodes import (
+    Compute,
+    Const,
+    Contract,
+    Index,
+    Load,
+    Node,
+    Parameter,
+    Reduce,
+    Store,
+    Tensor,
+    postorder,
+)
+from tilespec.model.dims import Atom, AxisAtom, Expr, SymbolAtom
+from tilespec.render.ops import constant, cutile_dtype, expression
+from tilespec.render.padding import IDENTITY, choose_padding, padded_value
+from tilespec.render.text import Block, Text, atom, binary, call
+from tilespec.schedule.access import Gather, TileAccess, find_access
+from tilespec.schedule.plan import Cover, Fixed, KernelPlan, Role
+
+__all__ = ["ArrayParameter", "KernelText", "write_kernel"]
+
+Frame = tuple[AxisAtom, ...]
+_WIDE = 64
+_ASSIGNED = re.compile(r"^\s*([A-Za-z_]\w*)\s*[-+*/@]?=[^=]")
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayParameter:
+    """One array argument: a view of a tensor. `shape` None means the tensor as it is."""
+
+    name: str
+    tensor: Tensor
+    shape: tuple[Expr, ...] | None
+    cuts: tuple[tuple[Expr, Expr, int] | None, ...]
+    written: bool
+
+
+@dataclass(frozen=True)
+class KernelText:
+    """One kernel as text: parameters in order and the lines of its body."""
+
+    plan: KernelPlan
+    arrays: tuple[ArrayParameter, ...]
+    scalars: tuple[tuple[str, str], ...]
+    sizes: tuple[str, ...]
+    blocks: tuple[str, ...]
+    body: tuple[str, ...]
+    helpers: tuple[str, ...]
+    lines_of: tuple[tuple[int, Span], ...] = ()
+
+
+@dataclass
+class _Scope:
+    block: Block
+    loops: frozenset[AxisAtom]
+    parent: _Scope | None = None
+    memo: dict[tuple[Node, Frame], Text] = field(default_factory=dict)
+    indices: dict[tuple[AxisAtom, Frame], Text] = field(default_factory=dict)
+    commented: set[int] = field(default_factory=set)
+    names: set[str] = field(default_factory=set)
+
+
+def write_kernel(plan: KernelPlan, source: SourceText | None = None) -> KernelText:
+    """Write the kernel of a plan; `source` is the spec file, for names and comments."""
+    return _Writer(plan, source).write()
+
+
+class _Writer:
+    def __init__(self, plan: KernelPlan, source: SourceText | None) -> None:
+        self.plan = plan
+        self.source = source
+        self.program = plan.program
+        self.roots = [store.value for store in self.program.stores]
+        self.nodes = list(postorder(self.roots))
+        self.tensor_core = {node: axes for node, *axes in plan.tensor_core}
+        self.names: set[str] = {item.axis.name for item in plan.axes}
+        self.names |= {item.name for item in (*self.program.inputs, *self.program.outputs)}
+        self.names |= {name for name, _ in self.program.parameters} | {"ct", "torch", "math", "block"}
+        self.arrays: list[ArrayParameter] = []
+        self.sizes: dict[str, None] = {}
+        self.blocks: dict[str, None] = {}
+        self.helpers: dict[str, None] = {}
+        self.used_parameters: set[str] = set()
+        self.users: dict[Node, int] = {}
+        for node in self.nodes:
+            for item in node.operands:
+                self.users[item] = self.users.get(item, 0) + 1
+        for root in self.roots:
+            self.users[root] = self.users.get(root, 0) + 1
+        self.open: list[_Scope] = []
+        self.access_memo: dict[Load, TileAccess | Gather] = {}
+        self.padding = choose_padding(self.roots, self.access)
+        self.folds = [node for node in self.nodes if isinstance(node, Reduce | Contract)]
+        self.stages: dict[Node, int] = {}
+        for node in self.folds:
+            same = [
+                self.stages[below]
+                for below in postorder(node.operands)
+                if below in self.stages and self._loop_key(below) == self._loop_key(node)
+            ]
+            self.stages[node] = 1 + max(same, default=-1)
+
+    # roles and names
+
+    def tiled(self, axis: AxisAtom) -> bool:
+        return self.plan.role(axis).has_tile
+
+    def looped(self, axes: frozenset[AxisAtom]) -> frozenset[AxisAtom]:
+        return frozenset(axis for axis in axes if self.plan.role(axis).in_loop)
+
+    def _loop_key(self, node: Node) -> tuple[frozenset[AxisAtom], frozenset[AxisAtom]]:
+        return self.looped(node.bound), self.looped(node.free)
+
+    def access(self, load: Load) -> TileAccess | Gather:
+        if load not in self.access_memo:
+            self.access_memo[load] = find_access(
+                load.index, load.tensor.shape, self.tiled, guarded=load.fill is not None
+            )
+        return self.access_memo[load]
+
+    def unique(self, base: str, scope: _Scope | None = None) -> str:
+        """Return a name that is free in `scope`, around it and in the loops open inside it; None is the whole kernel."""
+        around = scope
+        taken = set(self.names)
+        while around is not None:
+            taken |= around.names
+            around = around.parent
+        for inner in self.open:
+            taken |= inner.names
+        name, number = base, 1
+        while name in taken:
+            number += 1
+            name = f"{base}_{number}"
+        (scope.names if scope is not None else self.names).add(name)
+        return name
+
+    def block_of(self, axis: AxisAtom) -> str:
+        name = self.plan.plan(axis).block
+        self.blocks[name] = None
+        return name
+
+    def size(self, expr: Expr) -> Text:
+        """Write an expression over dim symbols; the symbols become integer arguments."""
+
+        def name(atom_: Atom) -> str:
+            if isinstance(atom_, SymbolAtom):
+                self.sizes[atom_.name] = None
+            return atom_.name  # type: ignore[union-attr]
+
+        code = expr.text(name)
+        return Text(code, 100 if re.fullmatch(r"\w+", code) else 0)
+
+    # places
+
+    def home(self, node: Node, scope: _Scope) -> _Scope:
+        needed = self.looped(node.free)
+        while scope.parent is not None and needed <= scope.parent.loops:
+            scope = scope.parent
+        return scope
+
+    def shape(self, axes: frozenset[AxisAtom], frame: Frame) -> tuple[str, ...]:
+        return tuple(self.block_of(axis) if axis in axes else "1" for axis in frame)
+
+    def tuple(self, items: Sequence[str]) -> str:
+        return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
+
+    # values
+
+    def value(self, node: Node, frame: Frame, scope: _Scope) -> Text:
+        home = self.home(node, scope)
+        key = (node, frame)
+        if key not in home.memo:
+            text = self.convert(node, frame, home) or self.emit(node, frame, home)
+            if self.worth_a_name(node, text):
+                self.comment(node, home)
+                name = self.unique(self.hint(node), home)
+                home.block.line(f"{name} = {text.code}")
+                text = atom(name)
+            home.memo[key] = text
+        return home.memo[key]
+
+    def convert(self, node: Node, frame: Frame, home: _Scope) -> Text | None:
+        """Reuse a reduction that is there in another frame."""
+        if not isinstance(node, Reduce | Contract):
+            return None
+        source = self.fold_frame(node)
+        if source == frame:
+            return None
+        text = self.value(node, source, home)
+        axes = [axis for axis in source if axis in node.free]
+        target = [axis for axis in frame if axis in node.free]
+        code = text.at_least(100)
+        if axes != target:
+            order = [source.index(axis) for axis in target]
+            order += [place for place in range(len(source)) if place not in order]
+            code = f"ct.permute({code}, {self.tuple([str(place) for place in order])})"
+        shape = self.shape(node.free, frame)
+        return atom(f"{code}.reshape({self.tuple(shape)})") if shape else atom(code)
+
+    def worth_a_name(self, node: Node, text: Text) -> bool:
+        if isinstance(node, Const | Parameter) or re.fullmatch(r"-?[\w.]+", text.code):
+            return False
+        if isinstance(node, Load | Reduce | Contract):
+            return True
+        return self.users[node] > 1 or len(text.code) > _WIDE
+
+    def hint(self, node: Node) -> str:
+        if isinstance(node, Load):
+            return f"{node.tensor.name}_tile"
+        span = getattr(node, "span", None)
+        if span is not None and self.source is not None:
+            line, _ = self.source.position(span.start)
+            found = _ASSIGNED.match(self.source.line(line))
+            if found:
+                return found.group(1)
+        if isinstance(node, Contract):
+            return "product"
+        return node.op if isinstance(node, Reduce) and node.op not in {"sum", "max", "min"} else "value"
+
+    def comment(self, node: Node, scope: _Scope) -> None:
+        span = getattr(node, "span", None)
+        if span is None or self.source is None:
+            return
+        line, _ = self.source.position(span.start)
+        if line not in scope.commented:
+            scope.commented.add(line)
+            scope.block.line(f"# {line}: {self.source.line(line).strip()}")
+
+    def emit(self, node: Node, frame: Frame, scope: _Scope) -> Text:
+        if isinstance(node, Const):
+            return constant(node.value, node.dtype)
+        if isinstance(node, Parameter):
+            self.used_parameters.add(node.name)
+            text = atom(node.name)
+            return atom(f"{node.name}.astype(ct.float64)") if node.dtype == "float64" else text
+        if isinstance(node, Index):
+            return self.index(node.expr, frame, scope)
+        if isinstance(node, Load):
+            return self.load(node, frame, scope)
+        if isinstance(node, Compute):
+            args = [self.value(item, frame, scope) for item in node.args]
+            if node.op == "cast" and isinstance(node.args[0], Index) and args[0].precedence != ATOM_LITERAL:
+                args = [self.as_value(args[0])]
+            text, helper = expression(node.op, node.dtype, node.args[-1].dtype, args)
+            if helper:
+                self.helpers[helper] = None
+            return text
+        if isinstance(node, Reduce | Contract):
+            return self.fold(node, scope)
+        message = f"no rendering of {type(node).__name__}"
+        raise TypeError(message)
+
+    def as_value(self, text: Text) -> Text:
+        return text if text.precedence == ATOM_LITERAL else atom(f"({text.code})")
+
+    def index(self, expr: Expr, frame: Frame, scope: _Scope) -> Text:
+        """Write an index expression as an int32 scalar, or as a tile along the frame's axes."""
+
+        def name(item: Atom) -> str:
+            if isinstance(item, SymbolAtom):
+                self.sizes[item.name] = None
+                return item.name
+            if isinstance(item, AxisAtom) and self.tiled(item):
+                return self.positions(item, frame, scope).code
+            return item.name  # type: ignore[union-attr]
+
+        code = expr.text(name)
+        return Text(code, 100 if re.fullmatch(r"\w+", code) else 0)
+
+    def positions(self, axis: AxisAtom, frame: Frame, scope: _Scope) -> Text:
+        """Write the element positions that the tile covers along `axis`."""
+        while scope.parent is not None and self.looped(frozenset((axis,))) <= scope.parent.loops:
+            scope = scope.parent
+        if (axis, frame) not in scope.indices:
+            block = self.block_of(axis)
+            code = f"ct.arange({block}, dtype=ct.int32)"
+            if self.plan.role(axis) is not Role.FULL:
+                code = f"{axis.name} * {block} + {code}"
+            if len(frame) > 1:
+                places = ", ".join(":" if item == axis else "None" for item in frame)
+                code = f"({code})[{places}]" if " " in code.split("(")[0] else f"{code}[{places}]"
+            variable = self.unique(f"{axis.name}_index", scope)
+            scope.block.line(f"{variable} = {code}")
+            scope.indices[axis, frame] = atom(variable)
+        return scope.indices[axis, frame]
+
+    # memory
+
+    def array(
+        self, tensor: Tensor, access: TileAccess | Gather, *, written: bool
+    ) -> str:
+        shape = access.shape if isinstance(access, TileAccess) else None
+        cuts = tuple(dim.cut for dim in access.dims) if isinstance(access, TileAccess) else ()
+        cuts = cuts if any(cuts) else ()
+        for item in self.arrays:
+            if (item.tensor, item.shape, item.cuts, item.written) == (tensor, shape, cuts, written):
+                return item.name
+        name = tensor.name if all(item.name != tensor.name for item in self.arrays) else self.unique(tensor.name)
+        self.arrays.append(ArrayParameter(name, tensor, shape, cuts, written))
+        return name
+
+    def tile_place(
+        self, access: TileAccess, frame: Frame, scope: _Scope
+    ) -> tuple[list[str], list[str], str, bool]:
+        """Return index, tile shape and `order` argument of a tile access, and whether the tile has the frame's shape."""
+        rank = len(access.dims)
+        spots = {dim.axis: place for place, dim in enumerate(access.dims) if dim.axis is not None}
+        order = [place for place, dim in enumerate(access.dims) if dim.axis is None]
+        tiles = [spots[axis] for axis in frame if axis in spots]
+        if [place for place in range(rank) if place not in order] == tiles:
+            order = list(range(rank))
+        else:
+            order = order + tiles
+        index: list[str] = []
+        shape: list[str] = []
+        for place in order:
+            dim = access.dims[place]
+            if dim.axis is None:
+                index.append(self.index(dim.index, frame, scope).code)
+                shape.append("1")
+            else:
+                index.append("0" if self.plan.role(dim.axis) is Role.FULL else dim.axis.name)
+                shape.append(self.block_of(dim.axis))
+        wanted = list(self.shape(frozenset(spots), frame))
+        argument = "" if order == list(range(rank)) else f", order={self.tuple([str(item) for item in order])}"
+        return index, shape, argument, shape == wanted
+
+    def load(self, node: Load, frame: Frame, scope: _Scope) -> Text:
+        access = self.access(node)
+        name = self.array(node.tensor, access, written=False)
+        if isinstance(access, Gather):
+            index = [
+                self.value(item, frame, scope) if isinstance(item, Node) else self.index(item, frame, scope)
+                for item in node.index
+            ]
+            fill = node.fill if node.fill is not None else self.padding[node]
+            padding = "" if fill == 0 else f", padding_value={constant(fill, node.dtype).code}"
+            return atom(f"ct.gather({name}, {self.tuple([item.code for item in index])}{padding})")
+        index_, shape, order, fits = self.tile_place(access, frame, scope)
+        padding = ""
+        if any(self.ragged(dim.axis) for dim in access.dims if dim.axis is not None):
+            mode = {0.0: "ZERO", float("-inf"): "NEG_INF", float("inf"): "POS_INF"}[self.padding[node]]
+            padding = f", padding_mode=ct.PaddingMode.{mode}"
+        code = f"ct.load({name}, {self.tuple(index_)}, {self.tuple(shape)}{order}{padding})"
+        if not fits:
+            code += f".reshape({self.tuple(self.shape(node.free, frame))})"
+        return atom(code)
+
+    def ragged(self, axis: AxisAtom) -> bool:
+        """Whether the last tile along `axis` may reach past its end."""
+        extent, rule = axis.extent.value, self.plan.plan(axis).rule
+        if extent is None:
+            return True
+        if isinstance(rule, Cover) and not rule.cap:
+            return extent & (extent - 1) != 0
+        if isinstance(rule, Fixed) and not rule.by_target:
+            return extent % rule.value != 0
+        return True
+
+    def store(self, store: Store, scope: _Scope) -> None:
+        frame = self.frame_of(frozenset(axis for axis in store.axes if self.tiled(axis)))
+        value = self.value(store.value, frame, scope)
+        access = find_access(store.index, store.tensor.shape, self.tiled, guarded=False)
+        name = self.array(store.tensor, access, written=True)
+        axes = frozenset(axis for axis in store.axes if self.tiled(axis))
+        code = value.at_least(100)
+        if not isinstance(store.value, Const) and not isinstance(store.value, Parameter):
+            full = self.shape(axes, frame)
+            if axes - store.value.free:
+                code = f"ct.broadcast_to({value.code}, {self.tuple(full)})"
+        else:
+            shape = self.tuple(self.shape(axes, frame)) if frame else "(1,)"
+            code = f"ct.full({shape}, {value.code}, dtype={name}.dtype)"
+        if store.value.dtype != store.tensor.dtype and not isinstance(store.value, Const | Parameter):
+            code += f".astype({name}.dtype)"
+        if isinstance(access, Gather):
+            index = [self.index(item, frame, scope).code for item in store.index]
+            masks = [
+                binary("<", self.positions(axis, frame, scope), self.size(axis.extent)).code
+                for axis in frame
+                if axis in axes and self.ragged(axis) and not self._skips(store, axis)
+            ]
+            mask = f", mask={' & '.join(f'({item})' for item in masks)}" if masks else ""
+            scope.block.line(f"ct.scatter({name}, {self.tuple(index)}, {code}{mask})")
+            return
+        index_, shape_, order, fits = self.tile_place(access, frame, scope)
+        if not fits:
+            code = f"{code}.reshape({self.tuple(shape_)})"
+        scope.block.line(f"ct.store({name}, {self.tuple(index_)}, {code}{order})")
+
+    def _skips(self, store: Store, axis: AxisAtom) -> bool:
+        return any(
+            item.axis == axis and extent == axis.extent
+            for item, extent in zip(store.index, store.tensor.shape, strict=True)
+        )
+
+    def frame_of(self, axes: frozenset[AxisAtom]) -> Frame:
+        for frame in self.plan.frames:
+            if axes <= frozenset(frame):
+                return frame
+        message = f"no frame holds {sorted(axis.name for axis in axes)}"
+        raise LookupError(message)
+
+    # reductions and contractions
+
+    def fold_frame(self, node: Reduce | Contract) -> Frame:
+        tiles = frozenset(axis for axis in node.free | node.bound if self.tiled(axis))
+        if node in self.tensor_core:
+            tiles = frozenset(axis for axis in node.free if self.tiled(axis))
+        return self.frame_of(tiles)
+
+    def fold(self, node: Reduce | Contract, scope: _Scope) -> Text:
+        """Write a reduction in its own frame: at once where its tiles cover its axes, else by the loop it shares."""
+        loops, _ = self._loop_key(node)
+        frame = self.fold_frame(node)
+        if not loops:
+            if node in self.tensor_core:
+                return self.product(node, scope, None)
+            return self.reduce_lanes(node, self.operand(node, frame, scope), frame)
+        if (node, frame) not in scope.memo:
+            self.run_loop(node, scope)
+        return scope.memo[node, frame]
+
+    def run_loop(self, node: Reduce | Contract, scope: _Scope) -> None:
+        key = self._loop_key(node)
+        group = [
+            item
+            for item in self.folds
+            if self._loop_key(item) == key
+            and self.stages[item] == self.stages[node]
+            and (item, self.fold_frame(item)) not in scope.memo
+        ]
+        lanes: dict[Node, str] = {}
+        for item in group:
+            lanes[item] = self.unique("acc" if isinstance(item, Contract) else f"{self.hint(item)}_lanes", scope)
+            frame = self.fold_frame(item)
+            spans = item.free | (frozenset() if item in self.tensor_core else item.bound)
+            shape = self.tuple(self.shape(frozenset(axis for axis in spans if self.tiled(axis)), frame))
+            dtype = cutile_dtype(item.dtype)
+            identity = 0.0 if isinstance(item, Contract) else IDENTITY[item.op]
+            if identity == 0:
+                scope.block.line(f"{lanes[item]} = ct.zeros({shape}, dtype={dtype})")
+            else:
+                scope.block.line(f"{lanes[item]} = ct.full({shape}, {self.identity(item).code}, dtype={dtype})")
+        inner, pending = self.open_loops(self.loop_order(node.bound), scope)
+        for item in group:
+            frame = self.fold_frame(item)
+            name = lanes[item]
+            if isinstance(item, Contract) and item in self.tensor_core:
+                text = self.product(item, inner, name)
+                self.comment(item, inner)
+                inner.block.line(f"{name} = {text.code}")
+                continue
+            operand = self.operand(item, frame, inner)
+            self.comment(item, inner)
+            inner.block.line(f"{name} = {self.combine(item, atom(name), operand).code}")
+        self.close_loops(pending)
+        for item in group:
+            frame = self.fold_frame(item)
+            text = atom(lanes[item])
+            if item not in self.tensor_core:
+                text = self.reduce_lanes(item, text, frame)
+            if text.code != lanes[item]:
+                name = self.unique(self.hint(item), scope)
+                scope.block.line(f"{name} = {text.code}")
+                text = atom(name)
+            scope.memo[item, frame] = text
+
+    def loop_order(self, axes: frozenset[AxisAtom] | Sequence[AxisAtom]) -> list[AxisAtom]:
+        """Return the looped axes as the plan orders them: outermost first."""
+        return [item.axis for item in self.plan.axes if item.axis in axes and item.role.in_loop]
+
+    def open_loops(self, axes: Sequence[AxisAtom], scope: _Scope) -> tuple[_Scope, list[tuple[_Scope, str, Block]]]:
+        pending: list[tuple[_Scope, str, Block]] = []
+        for axis in axes:
+            count = self.size(axis.extent).code
+            if self.plan.role(axis) is Role.LOOP:
+                count = f"ct.cdiv({count}, {self.block_of(axis)})"
+            dealt = self.plan.plan(axis).dealt
+            if dealt is not None:
+                count = f"{dealt.name}, {count}, {self.size(dealt.extent).code}"
+            header = f"for {axis.name} in range({count}):"
+            block = Block()
+            pending.append((scope, header, block))
+            scope = _Scope(block, scope.loops | {axis}, scope)
+            self.open.append(scope)
+        return scope, pending
+
+    def close_loops(self, pending: list[tuple[_Scope, str, Block]]) -> None:
+        # A body is appended only now: what it needs from outside stands before it.
+        for outer, header, block in reversed(pending):
+            self.open.pop()
+            outer.block.entries.extend([header, block])
+
+    def identity(self, node: Reduce | Contract) -> Text:
+        if isinstance(node, Contract):
+            return constant(0, node.dtype)
+        value = IDENTITY[node.op]
+        if node.dtype in {"float32", "float64", "float16", "bfloat16"}:
+            return constant(value, node.dtype)
+        if value in {0.0, 1.0}:
+            return constant(int(value), node.dtype)
+        bits = int(re.sub(r"\D", "", node.dtype))
+        signed = node.dtype.startswith("int")
+        low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
+        return constant(low if value < 0 else high, node.dtype)
+
+    def operand(self, node: Reduce | Contract, frame: Frame, scope: _Scope) -> Text:
+        """Write what a reduction adds up, with the identity in lanes past the end of its axes."""
+        if isinstance(node, Contract):
+            left = self.value(self.widened(node.left, node.dtype), frame, scope)
+            right = self.value(self.widened(node.right, node.dtype), frame, scope)
+            text = binary("*", left, right)
+            padded = [
+                (axis, self._known_zero(node, axis)) for axis in node.axes if self.tiled(axis) and self.ragged(axis)
+            ]
+            axes = [axis for axis, zero in padded if not zero]
+        else:
+            text = self.value(node.arg, frame, scope)
+            axes = [
+                axis
+                for axis in node.axes
+                if self.tiled(axis)
+                and self.ragged(axis)
+                and padded_value(node.arg, axis, self.access, self.padding) != IDENTITY[node.op]
+            ]
+            missing = [axis for axis in node.axes if self.tiled(axis) and axis not in node.arg.free]
+            if missing and not axes:
+                spans = frozenset(axis for axis in node.free | node.bound if self.tiled(axis))
+                text = call("ct.broadcast_to", text, self.tuple(self.shape(spans, frame)))
+        if axes:
+            mask = " & ".join(
+                f"({binary('<', self.positions(axis, frame, scope), self.size(axis.extent)).code})" for axis in axes
+            )
+            mask = mask[1:-1] if len(axes) == 1 else mask
+            text = call("ct.where", mask, text, self.identity(node))
+        return text
+
+    def widened(self, node: Node, dtype: str) -> Node:
+        return node if node.dtype == dtype else Compute(dtype, "cast", (node,))
+
+    def _known_zero(self, node: Contract, axis: AxisAtom) -> bool:
+        return all(
+            padded_value(side, axis, self.access, self.padding) == 0 for side in (node.left, node.right)
+        )
+
+    def combine(self, node: Reduce | Contract, lanes: Text, operand: Text) -> Text:
+        if isinstance(node, Contract) or node.op == "sum":
+            return binary("+", lanes, operand)
+        if node.op == "prod":
+            return binary("*", lanes, operand)
+        return expression(node.op, node.dtype, node.dtype, [lanes, operand])[0]
+
+    def reduce_lanes(self, node: Reduce | Contract, text: Text, frame: Frame) -> Text:
+        places = [str(frame.index(axis)) for axis in frame if axis in node.bound]
+        if not places:
+            return text
+        op = "sum" if isinstance(node, Contract) else node.op
+        nan = ", propagate_nan=True" if op in {"max", "min"} and node.dtype.startswith("float") else ""
+        axis = places[0] if len(places) == 1 else self.tuple(places)
+        return atom(f"ct.{op}({text.code}, axis={axis}, keepdims=True{nan})")
+
+    def product(self, node: Reduce | Contract, scope: _Scope, into: str | None) -> Text:
+        """Write one tensor-core step of a contraction, added to `into`."""
+        assert isinstance(node, Contract)  # noqa: S101 - tensor_core holds contractions only
+        rows, columns, depth = self.tensor_core[node]
+        left = self.mma_operand(node, node.left, (rows, depth), scope)
+        right = self.mma_operand(node, node.right, (depth, columns), scope)
+        shape = self.tuple([self.block_of(rows), self.block_of(columns)])
+        dtype = cutile_dtype(node.dtype)
+        if node.operand != "float32":
+            start = into or f"ct.zeros({shape}, dtype={dtype})"
+            return atom(f"ct.mma({left.code}, {right.code}, {start})")
+        self.helpers["mma_float32"] = None
+        step = call("mma_float32", left, right)
+        return step if into is None else binary("+", atom(into), step)
+
+    def mma_operand(self, node: Contract, side: Node, frame: Frame, scope: _Scope) -> Text:
+        inner = side
+        while isinstance(inner, Compute) and inner.op == "cast" and inner.args[0].dtype == node.operand:
+            inner = inner.args[0]
+        text = self.value(inner, frame, scope)
+        if inner.dtype != node.operand:
+            text = atom(f"{text.at_least(100)}.astype({cutile_dtype(node.operand)})")
+        for axis in frame:
+            if axis in node.bound and self.ragged(axis) and padded_value(side, axis, self.access, self.padding) != 0:
+                mask = binary("<", self.positions(axis, frame, scope), self.size(axis.extent))
+                text = call("ct.where", mask, text, constant(0, node.operand))
+        missing = frozenset(axis for axis in frame if axis not in side.free)
+        if missing:
+            text = call("ct.broadcast_to", text, self.tuple(self.shape(frozenset(frame), frame)))
+        return text
+
+    # the whole
+
+    def write(self) -> KernelText:
+        block = Block()
+        scope = _Scope(block, frozenset())
+        self.decode_grid(block)
+        done: set[int] = set()
+        stores = self.program.stores
+        for place, store in enumerate(stores):
+            if place in done:
+                continue
+            loops = self.looped(frozenset(store.axes))
+            inner, pending = self.open_loops(self.loop_order(loops), scope)
+            for other, candidate in enumerate(stores):
+                if other >= place and self.looped(frozenset(candidate.axes)) == loops:
+                    done.add(other)
+                    self.store(candidate, inner)
+            self.close_loops(pending)
+        parameters = tuple(item for item in self.program.parameters if item[0] in self.used_parameters)
+        return KernelText(
+            plan=self.plan,
+            arrays=tuple(self.arrays),
+            scalars=parameters,
+            sizes=tuple(self.sizes),
+            blocks=tuple(item.block for item in self.plan.axes if item.block in self.blocks),
+            body=tuple(block.lines()),
+            helpers=tuple(self.helpers),
+        )
+
+    def decode_grid(self, block: Block) -> None:
+        grid = list(self.plan.grid)
+        if not grid:
+            return
+        if len(grid) == 1:
+            block.line(f"{grid[0].name} = ct.bid(0)")
+            return
+        block.line("block = ct.bid(0)")
+        counts: dict[AxisAtom, str] = {}
+        for axis in grid:
+            if self.plan.role(axis) is Role.SCALAR:
+                counts[axis] = self.size(axis.extent).at_least(100)
+            else:
+                counts[axis] = self.unique(f"{axis.name}_tiles")
+                block.line(f"{counts[axis]} = ct.cdiv({self.size(axis.extent).code}, {self.block_of(axis)})")
+        if self.plan.swizzle is not None:
+            rows, columns, group = self.plan.swizzle
+            grid = [axis for axis in grid if axis not in {rows, columns}]
+            if grid:
+                block.line(f"tile = block % ({counts[rows]} * {counts[columns]})")
+                block.line(f"block = block // ({counts[rows]} * {counts[columns]})")
+            else:
+                block.line("tile = block")
+            block.line(f"# Blocks walk {group} rows of tiles at a time: those that run together share operands in L2.")
+            block.line(f"first = tile // ({group} * {counts[columns]}) * {group}")
+            block.line(f"rows = min({counts[rows]} - first, {group})")
+            block.line(f"{rows.name} = first + tile % ({group} * {counts[columns]}) % rows")
+            block.line(f"{columns.name} = tile % ({group} * {counts[columns]}) // rows")
+        for place, axis in enumerate(reversed(grid)):
+            if place == len(grid) - 1:
+                block.line(f"{axis.name} = block")
+                continue
+            block.line(f"{axis.name} = block % {counts[axis]}")
+            block.line(f"block = block // {counts[axis]}")
+
+
+ATOM_LITERAL = 100

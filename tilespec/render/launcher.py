@@ -1,0 +1,291 @@
+"""Writes the host side of a kernel file: argument checks, tile extents, grids, views and launches.
+
+What depends on shapes alone is worked out once a shape and kept in `_plans`; a later call makes its outputs and views and
+launches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tilespec.ir.nodes import Program, Tensor
+from tilespec.model.dims import ONE, Expr, sym
+from tilespec.render.kernel import ArrayParameter, KernelText
+from tilespec.schedule.plan import AxisPlan, Cover, Fill, Fixed, KernelPlan, ModulePlan, Role
+
+__all__ = ["LaunchText", "bind_symbols", "write_launcher"]
+
+
+@dataclass(frozen=True)
+class LaunchText:
+    """Host code of one kernel file."""
+
+    plan_body: tuple[str, ...]
+    launch_body: tuple[str, ...]
+    alternatives: tuple[str, ...]
+
+
+def bind_symbols(tensors: Sequence[Tensor], equations: Mapping[str, Expr]) -> list[tuple[str, str]] | str:
+    """Return `(symbol, expression)` in an order in which each can be computed from the shapes of `tensors`.
+
+    A dim that is linear in one unknown symbol determines it; `equations` are those of the file's `Dims`. Returns the
+    name of a symbol that nothing determines, if there is one.
+    """
+    known: dict[str, str] = {}
+    pending = [(tensor, place, dim) for tensor in tensors for place, dim in enumerate(tensor.shape)]
+    wanted = {name for tensor in tensors for dim in tensor.shape for name in dim.symbols}
+    pending.sort(key=lambda item: item[2].symbol is None)
+    progress = True
+    while progress:
+        progress = False
+        for tensor, place, dim in pending:
+            unknown = [name for name in dim.symbols if name not in known]
+            if len(unknown) != 1:
+                continue
+            solved = _solve(dim, unknown[0], f"{tensor.name}.shape[{place}]")
+            if solved is not None:
+                known[unknown[0]] = solved
+                progress = True
+        for name, expr in equations.items():
+            if name not in known and expr.symbols <= set(known):
+                known[name] = str(expr)
+                progress = True
+    missing = sorted(wanted - set(known))
+    return missing[0] if missing else list(known.items())
+
+
+def _solve(dim: Expr, name: str, text: str) -> str | None:
+    """Solve `dim == text` for a symbol that the dim is linear in; None when it is not."""
+    offset = dim.substitute({name: Expr.wrap(0)})
+    slope = dim.substitute({name: Expr.wrap(1)}) - offset
+    rebuilt = slope * sym(name) + offset
+    if rebuilt != dim or slope.value == 0:
+        return None
+    if slope == ONE and not offset.terms:
+        return text
+    numerator = text if not offset.terms else f"({text} - ({offset}))"
+    return numerator if slope == ONE else f"{numerator} // ({slope})"
+
+
+def write_launcher(
+    module: ModulePlan,
+    kernels: Sequence[Sequence[tuple[str, KernelText]]],
+    symbols: Sequence[tuple[str, str]],
+    scalars: Mapping[str, str],
+) -> LaunchText:
+    """Write `_plan` and `launch`; `kernels` holds name and text of each variant of each launch."""
+    program = module.program
+    plan_body = [*_checks(program, symbols)]
+    launch_body = _key_lines(program)
+    alternatives: list[str] = []
+    returned = [name for name, _ in symbols if name in _launch_symbols(module, kernels)]
+    body: list[str] = []
+    for number, variants in enumerate(kernels, 1):
+        suffix = f"_{number}" if len(kernels) > 1 else ""
+        plan_body += _variant_lines(variants, suffix, alternatives)
+        returned += [f"grid{suffix}", f"kernel{suffix}", f"constants{suffix}"]
+        arguments = [_arguments(text, scalars) for _, text in variants]
+        if all(item == arguments[0] for item in arguments):
+            body += _call("", suffix, arguments[0])
+        else:
+            for place, (name, _) in enumerate(variants):
+                last = place == len(variants) - 1
+                names = [name, *(_alternative(name) for _ in [0] if f"{_alternative(name)} = " in "".join(alternatives))]
+                test = f"kernel{suffix} in ({', '.join(names)},)" if len(names) > 1 else f"kernel{suffix} is {name}"
+                body.append("else:" if last else f"{'if' if place == 0 else 'elif'} {test}:")
+                body += _call("    ", suffix, arguments[place])
+    launch_body.append(f"{', '.join(returned)} = plan")
+    launch_body += _allocations(program.outputs, module.workspaces, program.inputs[0].name if program.inputs else None)
+    empty = " and ".join(f"not {item.name}.numel()" for item in program.outputs)
+    outputs = ", ".join(item.name for item in program.outputs)
+    launch_body += [f"if {empty}:", f"    return {outputs}", *body, f"return {outputs}"]
+    plan_body.append(f"return {', '.join(returned)}")
+    return LaunchText(tuple(plan_body), tuple(launch_body), tuple(alternatives))
+
+
+def _launch_symbols(module: ModulePlan, kernels: Sequence[Sequence[tuple[str, KernelText]]]) -> set[str]:
+    """Return the dim symbols that allocations and views read on every call."""
+    exprs = [dim for tensor in (*module.program.outputs, *module.workspaces) for dim in tensor.shape]
+    for variants in kernels:
+        for _, text in variants:
+            for array in text.arrays:
+                exprs.extend(array.shape or ())
+                exprs.extend(expr for cut in array.cuts if cut for expr in cut[:2])
+    return {name for expr in exprs for name in expr.symbols}
+
+
+def _alternative(name: str) -> str:
+    return f"{name}_narrow"
+
+
+def _checks(program: Program, symbols: Sequence[tuple[str, str]]) -> list[str]:
+    lines: list[str] = []
+    if not program.inputs:
+        return lines
+    first = program.inputs[0].name
+    for tensor in program.inputs:
+        rank = len(tensor.shape)
+        lines += [
+            f"if {tensor.name}.dim() != {rank}:",
+            f"    raise ValueError(f\"{tensor.name}: expected {rank} dims ({_dims(tensor)}), "
+            f"got shape {{tuple({tensor.name}.shape)}}\")",
+        ]
+    lines += [f"{name} = {text}" for name, text in symbols]
+    for tensor in program.inputs:
+        dims = "".join(f'"{dim}", ' for dim in tensor.shape)
+        sizes = "".join(f"{dim}, " for dim in tensor.shape)
+        lines.append(
+            f"_expect(\"{tensor.name}\", {tensor.name}, torch.{tensor.dtype}, ({dims.rstrip()}), ({sizes.rstrip()}))"
+        )
+    for tensor in program.inputs[1:]:
+        lines += [
+            f"if {tensor.name}.device != {first}.device:",
+            f"    raise ValueError(f\"{tensor.name}: expected device {{{first}.device}}, got {{{tensor.name}.device}}\")",
+        ]
+    for tensor in program.inputs:
+        if tensor.dtype.startswith(("float", "bfloat")):
+            lines += [
+                f"if {tensor.name}.requires_grad:",
+                f"    raise ValueError(\"{tensor.name}: requires grad, and this kernel has no backward; pass a detached tensor\")",
+            ]
+    return lines
+
+
+def _dims(tensor: Tensor) -> str:
+    return ", ".join(str(dim) for dim in tensor.shape)
+
+
+def _key_lines(program: Program) -> list[str]:
+    parts: list[str] = []
+    for tensor in program.inputs:
+        parts += [f"{tensor.name}.shape", f"{tensor.name}.dtype", f"{tensor.name}.device"]
+    key = ", ".join(parts)
+    arguments = ", ".join(tensor.name for tensor in program.inputs)
+    return [
+        f"key = ({key})",
+        "plan = _plans.get(key)",
+        "if plan is None:",
+        f"    plan = _plans[key] = _plan({arguments})",
+    ]
+
+
+def _variant_lines(
+    variants: Sequence[tuple[str, KernelText]], suffix: str, alternatives: list[str]
+) -> list[str]:
+    lines: list[str] = []
+    for place, (name, text) in enumerate(variants):
+        plan = text.plan
+        indent = ""
+        if len(variants) > 1:
+            last = place == len(variants) - 1
+            lines.append("else:" if last else f"{'if' if place == 0 else 'elif'} {_condition(plan)}:")
+            indent = "    "
+        for item in _ordered(plan):
+            if item.block in text.blocks:
+                lines.append(f"{indent}{item.block} = {_block(item)}")
+        lines.append(f"{indent}grid{suffix} = ({_grid(plan)}, 1, 1)")
+        chosen = name
+        if plan.narrow is not None:
+            limit, hints = plan.narrow
+            settings = ", ".join(f"{key}={value}" for key, value in hints)
+            if limit.value is None or limit.value < 0:
+                alternatives.append(f"{_alternative(name)} = {name}.replace_hints({settings})")
+                chosen = f"{_alternative(name)} if {_at_most(limit)} else {name}"
+        lines.append(f"{indent}kernel{suffix} = {chosen}")
+        constants = ", ".join([*text.sizes, *text.blocks])
+        comma = "," if len(text.sizes) + len(text.blocks) == 1 else ""
+        lines.append(f"{indent}constants{suffix} = ({constants}{comma})")
+    return lines
+
+
+def _condition(plan: KernelPlan) -> str:
+    assert plan.condition is not None  # noqa: S101 - only the last variant has none
+    return f"0 < {_at_most(plan.condition)}"
+
+
+def _at_most(margin: Expr) -> str:
+    """Write `limit - size >= 0` as `size <= limit`."""
+    offset = Expr.wrap(next((value for monomial, value in margin.terms if not monomial), 0))
+    return f"{offset - margin} <= {offset}"
+
+
+def _ordered(plan: KernelPlan) -> list[AxisPlan]:
+    """Blocks that others are fitted to come first."""
+    return sorted(plan.axes, key=lambda item: isinstance(item.rule, Fill))
+
+
+def _block(item: AxisPlan) -> str:
+    rule, extent = item.rule, item.axis.extent
+    if isinstance(rule, Fixed):
+        return str(rule.value)
+    cover = f"_cover({extent})"
+    if isinstance(rule, Cover):
+        if extent.value is not None:
+            covered = 1 << max(extent.value - 1, 0).bit_length()
+            return str(max(rule.least, min(covered, rule.cap or covered)))
+        bounded = f"min({rule.cap}, {cover})" if rule.cap else cover
+        return f"max({rule.least}, {bounded})" if rule.least > 1 else bounded
+    assert isinstance(rule, Fill)  # noqa: S101 - the last kind
+    beside = " // ".join(rule.others)
+    return (
+        f"min({cover}, max(1, min({rule.budget} // {beside}, max(4, {rule.spread} // {beside}))))"
+        if rule.others
+        else f"min({cover}, {rule.budget})"
+    )
+
+
+def _grid(plan: KernelPlan) -> str:
+    factors: list[str] = []
+    for axis in plan.grid:
+        if plan.role(axis) is Role.SCALAR:
+            text = str(axis.extent)
+            factors.append(text if text.isidentifier() or text.isdigit() else f"({text})")
+        else:
+            factors.append(f"ct.cdiv({axis.extent}, {plan.plan(axis).block})")
+    return " * ".join(factors) or "1"
+
+
+def _call(indent: str, suffix: str, arguments: str) -> list[str]:
+    return [
+        f"{indent}ct.launch(",
+        f"{indent}    torch.cuda.current_stream(),",
+        f"{indent}    grid{suffix},",
+        f"{indent}    kernel{suffix},",
+        f"{indent}    ({arguments}, *constants{suffix}),",
+        f"{indent})",
+    ]
+
+
+def _arguments(text: KernelText, scalars: Mapping[str, str]) -> str:
+    parts = [_view(item) for item in text.arrays]
+    parts += [f"{kind}({name})" for name, kind in text.scalars if name in scalars]
+    return ", ".join(parts)
+
+
+def _view(array: ArrayParameter) -> str:
+    code = array.tensor.name
+    shape = array.shape
+    if shape is not None:
+        code += f".reshape({', '.join(str(dim) for dim in shape)})"
+    if array.cuts:
+        slices: list[str] = []
+        for cut in array.cuts:
+            if cut is None:
+                slices.append(":")
+                continue
+            start, length, step = cut
+            stop = start + (length - 1) * step + 1
+            slices.append(f"{start}:{stop}" + (f":{step}" if step != 1 else ""))
+        code += f"[{', '.join(slices)}]"
+    return code
+
+
+def _allocations(outputs: Sequence[Tensor], workspaces: Sequence[Tensor], first: str | None) -> list[str]:
+    device = f"{first}.device" if first is not None else '"cuda"'
+    lines: list[str] = []
+    for tensor in (*outputs, *workspaces):
+        shape = ", ".join(str(dim) for dim in tensor.shape)
+        comma = "," if len(tensor.shape) == 1 else ""
+        lines.append(f"{tensor.name} = torch.empty(({shape}{comma}), dtype=torch.{tensor.dtype}, device={device})")
+    return lines

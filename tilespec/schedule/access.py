@@ -1,0 +1,151 @@
+"""How a load or store reaches memory: as a tile of a host-side view, or element by element.
+
+A tile access is possible when reshaping and slicing the tensor on the host, without a copy, makes every dim of the view
+either one tile axis or one scalar index. `gather` and `scatter` serve the rest.
+
+    x[m // S, m % S, d]  of (B, S, D)       x.reshape(B * S, D), dims (m, d)
+    q[b, h, s, d]  from  p[b, s, h*E + d]   p.reshape(B, S, H, E), dims (b, s, h, d)
+    x[b, s, d + E]       of (B, S, 2*E)     x[:, :, E:2*E], dims (b, s, d)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tilespec.ir.nodes import Node
+from tilespec.model.dims import ONE, ZERO, AxisAtom, Expr
+from tilespec.schedule.regroup import linear_index
+
+__all__ = ["Dim", "Gather", "TileAccess", "find_access"]
+
+
+@dataclass(frozen=True, slots=True)
+class Dim:
+    """One dim of a view: a tile axis, or a scalar index. `cut` slices the dim: (start, length, step)."""
+
+    size: Expr
+    axis: AxisAtom | None
+    index: Expr
+    cut: tuple[Expr, Expr, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TileAccess:
+    """A view whose dims are tile axes or scalar indices. `shape` is the reshape it needs, None for none."""
+
+    dims: tuple[Dim, ...]
+    shape: tuple[Expr, ...] | None
+
+    @property
+    def cuts(self) -> bool:
+        """Whether the view slices the tensor."""
+        return any(dim.cut for dim in self.dims)
+
+
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """Element access, and why no view does."""
+
+    reason: str
+
+
+def find_access(
+    index: Sequence[Expr | Node],
+    extents: Sequence[Expr],
+    tiled: Callable[[AxisAtom], bool],
+    *,
+    guarded: bool,
+) -> TileAccess | Gather:
+    """Find the view that makes `index` a tile access; `guarded` marks a load whose index may leave the tensor."""
+    dims: list[Dim] = []
+    position = 0
+    while position < len(index):
+        item = index[position]
+        if isinstance(item, Node):
+            return Gather("the index is data")
+        if not any(tiled(axis) for axis in item.axes):
+            if guarded and not _inside(item, extents[position]):
+                return Gather(f"index `{item}` may leave the tensor")
+            dims.append(Dim(extents[position], None, item))
+            position += 1
+            continue
+        end = position + 1
+        whole, size = item, extents[position]
+        while whole.linear() is None and end < len(index):
+            following = index[end]
+            if isinstance(following, Node):
+                return Gather("the index is data")
+            size = size * extents[end]
+            end += 1
+            run = [part for part in index[position:end] if isinstance(part, Expr)]
+            whole = linear_index(run, extents[position:end])
+        found = _digits(whole, size, tiled)
+        if isinstance(found, Gather):
+            return found
+        dims.extend(found)
+        position = end
+    axes = [dim.axis for dim in dims if dim.axis is not None]
+    if len(set(axes)) != len(axes):
+        return Gather("one axis indexes two dims")
+    shape = tuple(dim.size for dim in dims)
+    return TileAccess(tuple(dims), None if shape == tuple(extents) else shape)
+
+
+def _inside(index: Expr, extent: Expr) -> bool:
+    return index.is_nonnegative() and (extent - 1 - index.upper()).is_nonnegative()
+
+
+def _digits(whole: Expr, size: Expr, tiled: Callable[[AxisAtom], bool]) -> list[Dim] | Gather:
+    """Read an affine index of one dim as digits of a mixed radix: one view dim a digit, sliced where it is shorter."""
+    split = whole.linear()
+    if split is None:
+        return Gather(f"index `{whole}` is not affine")
+    strides, offset = split
+    order = sorted(
+        strides,
+        key=lambda item: (
+            sum(
+                1
+                for other in strides
+                if strides[other] != strides[item] and (strides[other] - strides[item]).is_nonnegative()
+            ),
+            item.name,
+        ),
+    )
+    dims: list[Dim] = []
+    above = size
+    for place, axis in enumerate(order):
+        stride = strides[axis]
+        last = place == len(order) - 1
+        step = 1
+        if last:
+            step = stride.value or 0
+            if step <= 0:
+                return Gather(f"stride `{stride}` of `{axis.name}` is not a positive constant")
+            unit = ONE
+        else:
+            unit = stride
+        if unit.is_positive() is False:
+            return Gather(f"stride `{stride}` of `{axis.name}` may be negative")
+        width = above // unit
+        if width * unit != above:
+            return Gather(f"`{unit}` does not divide `{above}`")
+        start = offset // unit
+        offset = offset - start * unit
+        used = (axis.extent - 1) * step + 1
+        if not start.is_nonnegative() or not (width - start - used).is_nonnegative():
+            return Gather(f"index `{whole}` may leave its dim of `{width}`")
+        whole_dim = start == ZERO and step == 1 and width == axis.extent
+        if not tiled(axis):
+            dims.append(Dim(width, None, start + step * _axis(axis)))
+        else:
+            dims.append(Dim(width, axis, ZERO, None if whole_dim else (start, axis.extent, step)))
+        above = unit
+    if offset != ZERO:
+        return Gather(f"offset of `{whole}` is not a digit")
+    return dims
+
+
+def _axis(axis: AxisAtom) -> Expr:
+    return Expr((((axis,), 1),))

@@ -1,0 +1,93 @@
+"""Choose launches and schedules for a program: the families in the order of preference, with their reasons."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilespec.ir.nodes import Load, Node, Program, Reduce, Store, Tensor, postorder, rewrite
+from tilespec.model.dims import axis, const
+from tilespec.schedule import families
+from tilespec.schedule.plan import Decline, Launch, ModulePlan
+from tilespec.schedule.prepare import prepare
+
+__all__ = ["schedule_program"]
+
+_SHARES = 512
+
+
+def schedule_program(program: Program) -> ModulePlan | list[Decline]:
+    """Return the launches of a kernel, or why every family declined."""
+    prepared = prepare(program)
+    declined: list[Decline] = []
+    launches: list[Launch] = []
+    workspaces: list[Tensor] = []
+    for step, dealt in _steps(prepared, workspaces):
+        found = _schedule(step, dealt, declined)
+        if found is None:
+            return declined
+        launches.append(found)
+    return ModulePlan(program.name, program, tuple(launches), tuple(workspaces), tuple(declined))
+
+
+def _schedule(program: Program, dealt: str | None, declined: list[Decline]) -> Launch | None:
+    if dealt is not None:
+        share = next(item for item in program.stores[0].axes if item.name == dealt)
+        plans = families.reduction(program, share)
+        return None if isinstance(plans, Decline) else Launch(program, tuple(plans))
+    for family in (families.pointwise, families.contraction, families.reduction):
+        plans = family(program)
+        if isinstance(plans, Decline):
+            declined.append(plans)
+            continue
+        return Launch(program, tuple(plans))
+    return None
+
+
+def _steps(program: Program, workspaces: list[Tensor]) -> list[tuple[Program, str | None]]:
+    """Cut reductions to a single value in two: blocks reduce shares, a last step joins them; then group by axes."""
+    steps: list[tuple[Program, str | None]] = []
+    while True:
+        total = next(
+            (
+                node
+                for node in postorder(store.value for store in program.stores)
+                if isinstance(node, Reduce) and not node.free and not _is_join(node)
+            ),
+            None,
+        )
+        if total is None:
+            break
+        share = axis("share", const(_SHARES))
+        atom = share.axis
+        assert atom is not None  # noqa: S101 - axis() makes one atom
+        workspace = Tensor(f"partial_{len(workspaces) + 1}", (const(_SHARES),), total.dtype)
+        workspaces.append(workspace)
+        steps.append(
+            (
+                Program(
+                    f"{program.name}_shares",
+                    program.inputs,
+                    program.parameters,
+                    (Store(workspace, (share,), total, (atom,)),),
+                ),
+                atom.name,
+            )
+        )
+        join = Reduce(total.dtype, total.op, Load(total.dtype, workspace, (share,)), (atom,), total.span)
+        memo: dict[Node, Node] = {total: join}
+        program = replace(
+            program,
+            inputs=(*program.inputs, workspace),
+            stores=tuple(
+                replace(store, value=rewrite(store.value, lambda node: node, memo)) for store in program.stores
+            ),
+        )
+    groups: dict[tuple[object, ...], list[Store]] = {}
+    for store in program.stores:
+        groups.setdefault(tuple(item.extent for item in store.axes), []).append(store)
+    steps.extend((replace(program, stores=tuple(stores)), None) for stores in groups.values())
+    return steps
+
+
+def _is_join(node: Reduce) -> bool:
+    return isinstance(node.arg, Load) and node.arg.tensor.name.startswith("partial_")

@@ -1,0 +1,353 @@
+"""The kernel families: each looks at a prepared program and gives schedules for it, or says why not.
+
+`reduction` takes every program: what has no better family runs there, with `gather` where no view fits.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tilespec.ir.nodes import Contract, Load, Node, Program, Reduce, Scan, postorder, rewrite
+from tilespec.model.dims import AxisAtom, Expr, axis, const, product
+from tilespec.schedule.plan import (
+    AxisPlan,
+    BlockRule,
+    Cover,
+    Decline,
+    Fill,
+    Fixed,
+    KernelPlan,
+    Role,
+)
+from tilespec.schedule.regroup import merge_axes, mergeable_groups, substitute_axes
+
+__all__ = ["contraction", "merged", "pointwise", "reduction"]
+
+_ROW_LIMIT = 16384
+_NARROW_ROW = 4096
+
+
+def merged(program: Program) -> Program:
+    """Merge every group of axes that all uses keep together."""
+    while True:
+        groups = mergeable_groups(program)
+        if not groups:
+            return program
+        taken = {item.name for item in _axes(program)}
+        name = _group_name(groups[0], taken)
+        program, _ = merge_axes(program, groups[0], name)
+
+
+def _group_name(group: Sequence[AxisAtom], taken: set[str]) -> str:
+    name = "".join(item.name for item in group)
+    if len(name) > 4:  # noqa: PLR2004 - a name to read aloud
+        name = "row"
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _axes(program: Program) -> list[AxisAtom]:
+    found: list[AxisAtom] = []
+    for store in program.stores:
+        found += [item for item in store.axes if item not in found]
+    for node in postorder(store.value for store in program.stores):
+        if isinstance(node, Reduce | Contract):
+            found += [item for item in node.axes if item not in found]
+        elif isinstance(node, Scan) and node.axis not in found:
+            found.append(node.axis)
+    return found
+
+
+def _folded(program: Program) -> list[AxisAtom]:
+    found: list[AxisAtom] = []
+    for node in postorder(store.value for store in program.stores):
+        if isinstance(node, Reduce | Contract):
+            found += [item for item in node.axes if item not in found]
+    return found
+
+
+def _stored(program: Program) -> list[AxisAtom]:
+    found: list[AxisAtom] = []
+    for store in program.stores:
+        found += [item for item in store.axes if item not in found]
+    return found
+
+
+def _innermost(program: Program) -> Counter[AxisAtom]:
+    """Count for each axis in how many loads and stores it has unit stride in the last dim."""
+    counts: Counter[AxisAtom] = Counter()
+    for node in postorder(store.value for store in program.stores):
+        if isinstance(node, Load) and node.index:
+            counts.update(_unit_axes(node.index[-1], len(node.index)))
+    for store in program.stores:
+        if store.index:
+            counts.update(_unit_axes(store.index[-1], len(store.index)))
+    return counts
+
+
+def _unit_axes(index: object, weight: int) -> dict[AxisAtom, int]:
+    if not isinstance(index, Expr):
+        return {}
+    split = index.linear()
+    if split is None:
+        return dict.fromkeys(index.axes, weight)
+    return {item: weight for item, stride in split[0].items() if stride.value == 1}
+
+
+def pointwise(program: Program) -> list[KernelPlan] | Decline:
+    """Schedule a program without reductions: one tile of the innermost axes a block."""
+    if _folded(program) or _has_scan(program):
+        return Decline("pointwise", "it reduces or scans")
+    program = merged(program)
+    stored = _stored(program)
+    unit = _innermost(program)
+    if not stored:
+        return [_plan("pointwise", program, [], [], "elementwise")]
+    inner = max(stored, key=lambda item: (unit[item], stored.index(item)))
+    others = [item for item in stored if item != inner]
+    tiles = [inner]
+    if others:
+        # A transpose reads along one axis and writes along another: tile both.
+        second = max(others, key=lambda item: (unit[item], stored.index(item)))
+        tiles = sorted([second, inner], key=stored.index)
+    plans: list[AxisPlan] = []
+    inner_block = AxisPlan(inner, Role.TILE).block
+    for item in stored:
+        rule: BlockRule | None = None
+        if item == inner:
+            # With only unit stride along `inner` a wide tile; where two axes are walked, a square one.
+            square = len(tiles) > 1 and any(unit[other] for other in tiles if other != inner)
+            rule = Fixed(1024) if len(tiles) == 1 else Cover(64 if square else 1024)
+        elif item in tiles:
+            rule = Fill(2048, (inner_block,))
+        plans.append(AxisPlan(item, Role.TILE if item in tiles else Role.SCALAR, rule))
+    return [_plan("pointwise", program, plans, [tuple(tiles)], "elementwise")]
+
+
+def _has_scan(program: Program) -> bool:
+    return any(isinstance(node, Scan) for node in postorder(store.value for store in program.stores))
+
+
+def _plan(  # noqa: PLR0913 - the parts of a plan
+    family: str,
+    program: Program,
+    axes: Sequence[AxisPlan],
+    frames: Sequence[tuple[AxisAtom, ...]],
+    name: str,
+    *,
+    hints: tuple[tuple[str, int], ...] = (),
+    condition: Expr | None = None,
+) -> KernelPlan:
+    grid = tuple(item.axis for item in axes if item.role.in_grid)
+    return KernelPlan(
+        name=name,
+        family=family,
+        program=program,
+        axes=tuple(axes),
+        frames=tuple(frames) or ((),),
+        grid=grid,
+        hints=hints,
+        condition=condition,
+    )
+
+
+def reduction(program: Program, dealt: AxisAtom | None = None) -> list[KernelPlan] | Decline:
+    """Schedule reductions and normalisations: whole rows in one tile where they fit, else loops over tiles.
+
+    `dealt` is the grid axis of a split reduction, whose blocks share the steps of the outermost reduced axis.
+    """
+    if _has_scan(program):
+        return Decline("reduction", "it scans")
+    program = merged(program)
+    folded = _folded(program)
+    stored = [item for item in _stored(program) if item not in folded]
+    unit = _innermost(program)
+    everything = stored + folded
+    inner = max(everything, key=lambda item: (unit[item], everything.index(item)))
+    if inner in folded:
+        return _row_reduction(program, stored, folded, inner, dealt)
+    return _column_reduction(program, stored, folded, inner, dealt)
+
+
+def _row_reduction(
+    program: Program,
+    stored: list[AxisAtom],
+    folded: list[AxisAtom],
+    inner: AxisAtom,
+    dealt: AxisAtom | None,
+) -> list[KernelPlan]:
+    rows = [item for item in stored if item != dealt][-1:]
+    rest = [item for item in folded if item != inner]
+    frame = (*rows, *rest, inner)
+    blocks = tuple(AxisPlan(item, Role.FULL).block for item in (*rest, inner))
+    grid = [
+        AxisPlan(item, Role.TILE, Fill(8192, blocks)) if item in rows else AxisPlan(item, Role.SCALAR)
+        for item in stored
+    ]
+    total = product(item.extent for item in folded)
+    plans: list[KernelPlan] = []
+    if dealt is None:
+        narrow = (const(_NARROW_ROW) - total, (("occupancy", 4),))
+        single = _plan(
+            "reduction",
+            program,
+            [*grid, *(AxisPlan(item, Role.FULL, Cover()) for item in (*rest, inner))],
+            [frame],
+            "row",
+            condition=const(_ROW_LIMIT) - total,
+        )
+        plans.append(replace(single, narrow=narrow))
+        if total.value is not None and total.value <= _ROW_LIMIT:
+            return [replace(plans[0], condition=None)]
+    looped = [
+        AxisPlan(item, Role.TILE, Fill(4096, (AxisPlan(inner, Role.LOOP).block,)))
+        if item in rows
+        else AxisPlan(item, Role.SCALAR)
+        for item in stored
+    ]
+    looped += [AxisPlan(item, Role.STEP) for item in rest]
+    looped.append(AxisPlan(inner, Role.LOOP, Cover(2048 if not rows else 1024)))
+    looped = _deal(looped, program, dealt)
+    plans.append(
+        _plan("reduction", program, looped, [(*rows, inner)], "long_row", hints=(("occupancy", 4),))
+    )
+    return plans
+
+
+def _deal(axes: list[AxisPlan], program: Program, dealt: AxisAtom | None) -> list[AxisPlan]:
+    """Let the blocks along `dealt` take turns at the outermost axis of the split reduction."""
+    if dealt is None:
+        return axes
+    shared = program.stores[0].value.bound
+    outer = next((item.axis for item in axes if item.role.in_loop and item.axis in shared), None)
+    return [replace(item, dealt=dealt) if item.axis == outer else item for item in axes]
+
+
+def _column_reduction(
+    program: Program,
+    stored: list[AxisAtom],
+    folded: list[AxisAtom],
+    inner: AxisAtom,
+    dealt: AxisAtom | None,
+) -> list[KernelPlan]:
+    if not folded:
+        return [
+            _plan(
+                "reduction",
+                program,
+                [AxisPlan(item, Role.TILE, Fixed(128)) if item == inner else AxisPlan(item, Role.SCALAR) for item in stored],
+                [(inner,)],
+                "column",
+            )
+        ]
+    depth = folded[-1]
+    axes = [
+        AxisPlan(item, Role.TILE, Cover(128)) if item == inner else AxisPlan(item, Role.SCALAR) for item in stored
+    ]
+    axes += [AxisPlan(item, Role.STEP) for item in folded if item != depth]
+    axes.append(AxisPlan(depth, Role.LOOP, Cover(32)))
+    axes = _deal(axes, program, dealt)
+    return [_plan("reduction", program, axes, [(depth, inner)], "column")]
+
+
+def contraction(program: Program) -> list[KernelPlan] | Decline:  # noqa: PLR0911, C901 - one line a reason
+    """Schedule matrix products with prologue and epilogue: `ct.mma` on tiles, a loop over the depth."""
+    program = merged(program)
+    nodes = list(postorder(store.value for store in program.stores))
+    products = [node for node in nodes if isinstance(node, Contract)]
+    if not products:
+        return Decline("contraction", "it has no contraction")
+    if _has_scan(program):
+        return Decline("contraction", "it scans")
+    stored = _stored(program)
+    depths = _folded(program)
+    first = products[0]
+    if first.operand not in {"float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2"}:
+        return Decline("contraction", f"tensor cores do not multiply {first.operand}")
+    left = first.left.free - first.right.free - first.bound
+    right = first.right.free - first.left.free - first.bound
+    if not left or not right:
+        return Decline("contraction", "one operand is a vector: the product is a reduction")
+    if stored and stored[-1] in left:
+        left, right = right, left
+    rows = [item for item in stored if item in left]
+    columns = [item for item in stored if item in right]
+    if not rows or not columns:
+        return Decline("contraction", "an operand's axes are not stored")
+    unit = _innermost(program)
+    depth = max(first.axes, key=lambda item: (unit[item], first.axes.index(item)))
+    program, (row, column, depth) = _named(program, {rows[-1]: "m", columns[-1]: "n", depth: "k"})
+    stored, depths = _stored(program), _folded(program)
+    products = [node for node in postorder(store.value for store in program.stores) if isinstance(node, Contract)]
+    core = []
+    for node in products:
+        oriented = _orient(node, row, column)
+        if oriented is None or depth not in node.axes:
+            return Decline("contraction", "its products have different rows, columns or depth")
+        core.append((oriented, row, column, depth))
+    program = _replace_products(program, {old: new for old, (new, *_) in zip(products, core, strict=True)})
+    nodes = list(postorder(store.value for store in program.stores))
+    for node in nodes:
+        if isinstance(node, Reduce) and not set(node.axes) <= set(depths):
+            return Decline("contraction", "it reduces over an axis that is tiled")
+        if isinstance(node, Reduce) and set(node.axes) & set(stored):
+            return Decline("contraction", "it reduces over an axis that is stored")
+    products = [node for node in nodes if isinstance(node, Contract)]
+    core = [(node, row, column, depth) for node in products]
+    if any(_orient(node, row, column) is None for node in products):
+        return Decline("contraction", "its products have different rows, columns or depth")
+    sizes = _mma_tiles(first.operand)
+    axes: list[AxisPlan] = [AxisPlan(item, Role.SCALAR) for item in stored if item not in {row, column}]
+    axes.append(AxisPlan(row, Role.TILE, Cover(sizes[0], least=16)))
+    axes.append(AxisPlan(column, Role.TILE, Cover(sizes[1], least=16)))
+    axes += [AxisPlan(item, Role.STEP) for item in depths if item != depth]
+    axes.append(AxisPlan(depth, Role.LOOP, Cover(sizes[2], least=16)))
+    plan = _plan(
+        "contraction",
+        program,
+        axes,
+        [(row, column), (row, depth), (depth, column)],
+        "matmul",
+        hints=sizes[3],
+    )
+    return [replace(plan, tensor_core=tuple(core), swizzle=(row, column, 8))]
+
+
+def _named(program: Program, names: dict[AxisAtom, str]) -> tuple[Program, list[AxisAtom]]:
+    """Give axes the names of the field, where those are free."""
+    taken = {item.name for item in _axes(program)}
+    mapping = {item: axis(name, item.extent) for item, name in names.items() if name not in taken}
+    renamed = [mapping[item].axis if item in mapping else item for item in names]
+    return substitute_axes(program, mapping), [item for item in renamed if item is not None]
+
+
+def _mma_tiles(operand: str) -> tuple[int, int, int, tuple[tuple[str, int], ...]]:
+    if operand == "float32":
+        return 128, 128, 32, (("num_worker_warps", 8),)
+    if operand == "float64":
+        return 32, 32, 16, ()
+    return 128, 128, 64, (("occupancy", 2),)
+
+
+def _orient(node: Contract, row: AxisAtom, column: AxisAtom) -> Contract | None:
+    left, right = node.left.free, node.right.free
+    if row in left and column in right and column not in left and row not in right:
+        return node
+    if row in right and column in left and column not in right and row not in left:
+        return replace(node, left=node.right, right=node.left)
+    return None
+
+
+def _replace_products(program: Program, mapping: dict[Contract, Contract]) -> Program:
+    memo: dict[Node, Node] = {}
+
+    def change(node: Node) -> Node:
+        return mapping.get(node, node) if isinstance(node, Contract) else node
+
+    return replace(
+        program,
+        stores=tuple(replace(store, value=rewrite(store.value, change, memo)) for store in program.stores),
+    )

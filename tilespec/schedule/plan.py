@@ -1,0 +1,155 @@
+"""A schedule: how one tile program is cut into blocks, tiles and loops.
+
+Every axis has a role. Tiles of the axes that have one span the frames; a node is computed in a frame, with extent 1
+along axes that it doesn't depend on. Sizes are runtime integers; tile shapes are `ct.Constant`, chosen by the launcher
+through the block rules, so that a new size doesn't recompile a kernel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from tilespec.ir.nodes import Contract, Program, Tensor
+from tilespec.model.dims import AxisAtom, Expr
+
+__all__ = ["AxisPlan", "BlockRule", "Cover", "Decline", "Fill", "Fixed", "KernelPlan", "Launch", "ModulePlan", "Role"]
+
+
+class Role(Enum):
+    """How an axis is worked through."""
+
+    SCALAR = "one index a block"
+    TILE = "one tile a block"
+    FULL = "one tile covers the axis"
+    LOOP = "a loop over tiles"
+    STEP = "a loop over single indices"
+
+    @property
+    def has_tile(self) -> bool:
+        """Whether values have a tile dim along the axis."""
+        return self in {Role.TILE, Role.FULL, Role.LOOP}
+
+    @property
+    def in_loop(self) -> bool:
+        """Whether the axis is looped over inside a block."""
+        return self in {Role.LOOP, Role.STEP}
+
+    @property
+    def in_grid(self) -> bool:
+        """Whether blocks divide the axis between them."""
+        return self in {Role.SCALAR, Role.TILE}
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """The same tile extent for every size; a dict by target (`sm_90`) with the key `default`."""
+
+    value: int
+    by_target: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Cover:
+    """The power of two that covers the axis, at least `least`, at most `cap` (no cap when 0)."""
+
+    cap: int = 0
+    least: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """As many rows as keep the tile within `budget` elements beside the blocks named `others`.
+
+    Never more than what covers the axis, nor, beyond 4 rows, than make `spread` elements: narrow rows want more blocks.
+    """
+
+    budget: int
+    others: tuple[str, ...]
+    spread: int = 2048
+
+
+BlockRule = Fixed | Cover | Fill
+
+
+@dataclass(frozen=True, slots=True)
+class AxisPlan:
+    """Role of one axis; `rule` is None for roles without a tile."""
+
+    axis: AxisAtom
+    role: Role
+    rule: BlockRule | None = None
+    dealt: AxisAtom | None = None
+    """For looped axes: the grid axis whose blocks take the steps in turn, each block every n-th."""
+
+    @property
+    def block(self) -> str:
+        """Name of the tile extent in generated code."""
+        return f"BLOCK_{self.axis.name.upper()}"
+
+
+@dataclass(frozen=True)
+class KernelPlan:
+    """One `@ct.kernel`: a program, a role for each of its axes, the order of tile dims.
+
+    `grid` lists SCALAR and TILE axes, slowest first. `swizzle` names the two innermost grid axes to visit in groups
+    of `group` rows, so that blocks that run together share operand tiles in L2. `tensor_core` are the contractions
+    that run as `ct.mma`, each with its (rows, columns, depth) axes, rows or columns None when absent.
+    """
+
+    name: str
+    family: str
+    program: Program
+    axes: tuple[AxisPlan, ...]
+    frames: tuple[tuple[AxisAtom, ...], ...]
+    grid: tuple[AxisAtom, ...]
+    tensor_core: tuple[tuple[Contract, AxisAtom, AxisAtom, AxisAtom], ...] = ()
+    swizzle: tuple[AxisAtom, AxisAtom, int] | None = None
+    hints: tuple[tuple[str, int], ...] = ()
+    narrow: tuple[Expr, tuple[tuple[str, int], ...]] | None = None
+    """Other hints for sizes that make the expression at least 0."""
+    condition: Expr | None = None
+    """The variant serves sizes for which this is at least 0; None serves all that are left."""
+    reasons: tuple[str, ...] = ()
+
+    def plan(self, axis: AxisAtom) -> AxisPlan:
+        """Return the plan of an axis.
+
+        Raises:
+            KeyError: the axis has no role.
+        """
+        for item in self.axes:
+            if item.axis == axis:
+                return item
+        raise KeyError(axis.name)
+
+    def role(self, axis: AxisAtom) -> Role:
+        """Return the role of an axis."""
+        return self.plan(axis).role
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One step of a launcher: variants of one program, the first whose condition holds runs."""
+
+    program: Program
+    variants: tuple[KernelPlan, ...]
+
+
+@dataclass(frozen=True)
+class Decline:
+    """Why a family does not take a program."""
+
+    family: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class ModulePlan:
+    """Everything that one generated kernel file does: launches in order, with the workspaces between them."""
+
+    name: str
+    program: Program
+    launches: tuple[Launch, ...]
+    workspaces: tuple[Tensor, ...] = ()
+    declined: tuple[Decline, ...] = field(default=())

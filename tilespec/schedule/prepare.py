@@ -1,0 +1,79 @@
+"""Bring a lowered program into the form that the families read.
+
+Stores of equal shape share their axes, `argmax`, `any` and their kin become plain reductions, axes are unified and split.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilespec.ir.axes import unify
+from tilespec.ir.nodes import Compute, Const, Index, Node, Program, Reduce, Store, rewrite
+from tilespec.model.dims import ONE, Expr, axis, product
+from tilespec.schedule.regroup import split_axes, substitute_axes
+
+__all__ = ["prepare"]
+
+
+def prepare(program: Program) -> Program:
+    """Return an equal program with few axes and only `sum`, `prod`, `max`, `min` reductions."""
+    program = _share_store_axes(program)
+    memo: dict[Node, Node] = {}
+    program = replace(
+        program,
+        stores=tuple(
+            replace(store, value=rewrite(store.value, _plain_reduction, memo)) for store in program.stores
+        ),
+    )
+    return unify(split_axes(unify(program)))
+
+
+def _share_store_axes(program: Program) -> Program:
+    """Give stores of one extent list the axes of the first, so that they share loads and loops."""
+    stores: list[Store] = []
+    for store in program.stores:
+        mapping = {}
+        for first in stores:
+            if len(first.axes) == len(store.axes) and all(
+                left.extent == right.extent for left, right in zip(first.axes, store.axes, strict=True)
+            ):
+                mapping = {
+                    mine: axis(theirs.name, theirs.extent)
+                    for mine, theirs in zip(store.axes, first.axes, strict=True)
+                    if mine != theirs
+                }
+                break
+        if mapping:
+            store = substitute_axes(replace(program, stores=(store,)), mapping).stores[0]  # noqa: PLW2901
+        stores.append(store)
+    return replace(program, stores=tuple(stores))
+
+
+def _plain_reduction(node: Node) -> Node:
+    if not isinstance(node, Reduce) or node.op not in {"any", "all", "argmax", "argmin"}:
+        return node
+    if node.op in {"any", "all"}:
+        flags = Compute("int32", "cast", (node.arg,), node.span)
+        found = Reduce("int32", "max" if node.op == "any" else "min", flags, node.axes, node.span)
+        return Compute("bool", "ne", (found, Const("int32", 0)), node.span)
+    # The first position that holds the extreme value; NaN is extreme and equals NaN.
+    extreme = Reduce(node.arg.dtype, node.op[3:], node.arg, node.axes, node.span)
+    held: Node = Compute("bool", "eq", (node.arg, extreme), node.span)
+    if node.arg.dtype.startswith("float"):
+        both = Compute(
+            "bool",
+            "and",
+            (Compute("bool", "isnan", (node.arg,)), Compute("bool", "isnan", (extreme,))),
+        )
+        held = Compute("bool", "or", (held, both), node.span)
+    position: Expr = product([])
+    position = position - ONE
+    for item in node.axes:
+        position = position * item.extent + axis(item.name, item.extent)
+    total = product(item.extent for item in node.axes)
+    candidate = Compute(
+        "int32", "where", (held, Index("int32", position), Index("int32", total)), node.span
+    )
+    return Compute(
+        "int64", "cast", (Reduce("int32", "min", candidate, node.axes, node.span),), node.span
+    )
