@@ -9,7 +9,21 @@ import typer
 
 from tilespec.cli.doctor.targets import TARGETS
 
-__all__ = ["AsJson", "Jobs", "Out", "Paths", "SpecPath", "parse_targets"]
+__all__ = ["AsJson", "Jobs", "Out", "Paths", "SpecPath", "Targets", "parse_targets"]
+
+
+def parse_targets(text: str) -> tuple[str, ...]:
+    """Read `sm_80,sm_90`; the order stays, duplicates go."""
+    return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+
+
+def _known_targets(text: str) -> str:
+    for name in parse_targets(text):
+        if name not in TARGETS:
+            message = f"`{name}` is not a target, take one of {', '.join(TARGETS)}"
+            raise typer.BadParameter(message)
+    return text
+
 
 Paths = Annotated[
     list[Path], typer.Argument(metavar="PATH", help="Spec files, and folders of *.tilespec files.")
@@ -20,17 +34,12 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Out = Annotated[
     Path, typer.Option("--out", metavar="FOLDER", help="Where packages are written, one folder a file.")
 ]
-
-
-def parse_targets(text: str) -> tuple[str, ...]:
-    """Read `sm_80,sm_90`; the order stays, duplicates go.
-
-    Raises:
-        BadParameter: one of them is not a target of the compiler.
-    """
-    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
-    for name in names:
-        if name not in TARGETS:
-            message = f"`{name}` is not a target, take one of {', '.join(TARGETS)}"
-            raise typer.BadParameter(message)
-    return names
+Targets = Annotated[
+    str,
+    typer.Option(
+        "--compile",
+        metavar="TARGETS",
+        callback=_known_targets,
+        help="Assemble every kernel for these, as in sm_80,sm_90.",
+    ),
+]

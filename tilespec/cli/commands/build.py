@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tilespec.cli.options import AsJson, Jobs, Out, Paths, parse_targets
+from tilespec.cli.options import AsJson, Jobs, Out, Paths, Targets, parse_targets
 
 __all__ = ["build"]
 
@@ -18,12 +18,7 @@ def build(
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing; exit with 1 if a package is stale.")
     ] = False,
-    targets: Annotated[
-        str,
-        typer.Option(
-            "--compile", metavar="TARGETS", help="Assemble every kernel for these, as in sm_80,sm_90."
-        ),
-    ] = "",
+    targets: Targets = "",
     jobs: Jobs = 1,
     as_json: AsJson = False,
 ) -> None:
@@ -35,9 +30,8 @@ def build(
     from tilespec.cli.report import Format, data
     from tilespec.pipeline import BuildOptions, build_paths
 
-    wanted = parse_targets(targets)
     files, findings = collect(paths)
-    options = BuildOptions(out=out, check=check, targets=wanted, jobs=jobs)
+    options = BuildOptions(out=out, check=check, targets=parse_targets(targets), jobs=jobs)
     with progress(quiet=as_json) as display:
         report = build_paths(files, options, display)
     findings += report.findings

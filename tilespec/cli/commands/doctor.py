@@ -21,7 +21,7 @@ def doctor(
     ] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Say what this machine can do, what is missing, and what that means."""
+    """Say what this machine can do, and what is missing."""
     import json
     from dataclasses import replace
 

@@ -14,7 +14,10 @@ def explain(
     code: Annotated[str | None, typer.Argument(help="A code such as TS301, or a rule's name.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Say what a finding means, with an example; without CODE, list all codes."""
+    """Say what a finding means, with an example.
+
+    Without CODE, list all codes.
+    """
     import json
 
     from tilespec.cli.explain_text import explanation, page

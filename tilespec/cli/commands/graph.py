@@ -17,7 +17,10 @@ __all__ = ["graph", "mermaid"]
 def graph(
     path: SpecPath,
 ) -> None:
-    """Draw how the kernels of a file feed each other, as a Mermaid flow chart."""
+    """Draw how the kernels of a file feed each other.
+
+    The drawing is a Mermaid flow chart.
+    """
     from tilespec.cli.console import exit_with, print_findings
     from tilespec.cli.report import Format
     from tilespec.model import build_model

@@ -20,7 +20,7 @@ def lint(
     ] = False,
     jobs: Jobs = 1,
 ) -> None:
-    """Check spec files: everything that can be known without a GPU."""
+    """Check spec files: all that can be known without a GPU."""
     from tilespec.cli.console import exit_with, print_findings, progress
     from tilespec.cli.files import collect
 

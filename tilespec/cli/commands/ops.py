@@ -15,12 +15,13 @@ __all__ = ["ops"]
 
 
 def ops(
-    name: Annotated[
-        str | None, typer.Argument(help="Only this operation, by any of its names.")
-    ] = None,
+    name: Annotated[str | None, typer.Argument(help="Only this operation, by any of its names.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the operations that a spec can name: aliases, formula, and the ATen calls that perform each."""
+    """List the operations that a spec can name.
+
+    With NAME, also its aliases and the ATen calls that perform it.
+    """
     import json
 
     from tilespec.model.operations import OPERATIONS, find_operation, suggest_operation

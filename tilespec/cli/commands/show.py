@@ -15,7 +15,7 @@ def show(
     path: SpecPath,
     kernel: Annotated[str | None, typer.Option("--kernel", metavar="ID", help="Only this kernel.")] = None,
 ) -> None:
-    """Print every stage of a file's kernels, from the trace to the code, with reasons."""
+    """Print every stage of a file's kernels, with reasons."""
     from tilespec.cli.console import exit_with, print_findings
     from tilespec.cli.report import Format
     from tilespec.pipeline import show as stages

@@ -48,7 +48,10 @@ def verify(
     jobs: Jobs = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Compare kernels with the float64 golden over fuzzed sizes, dtypes, strides and values."""
+    """Prove kernels equal to their float64 golden, by fuzzing.
+
+    Sizes, dtypes, strides and values vary; a failing case is shrunk and printed as a script.
+    """
     import json
 
     from tilespec.cli.console import exit_with, print_findings, progress
