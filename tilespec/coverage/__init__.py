@@ -1,1 +1,1 @@
-"""Operations of the forward pass against operations of the kernels."""
+"""Ops of the forward pass against ops of the kernels."""

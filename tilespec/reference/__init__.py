@@ -1,1 +1,1 @@
-"""The safe reference language: check, evaluate, trace."""
+"""The reference language: check, trace, evaluate. Submodules that need torch are imported by name, not from here."""

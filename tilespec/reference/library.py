@@ -1,0 +1,349 @@
+"""The torch side of the reference language: what listed names mean on tensors and symbolic sizes.
+
+One library serves tracing (fake tensors, symbolic sizes) and evaluation (real tensors). `widen=True` turns every floating
+dtype that a cast or a factory names into float64, except the fp8 ones, whose rounding is part of the meaning.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import torch
+import torch.nn.functional as functional
+from torch import SymBool, SymFloat, SymInt, Tensor
+
+from tilespec.diagnostics import Rule
+from tilespec.reference import allow
+from tilespec.reference.attention import scaled_dot_product_attention
+from tilespec.reference.check import Program
+from tilespec.reference.evaluator import FunctionRef, MethodRef, Stop, Value
+from tilespec.rules import reference as rules
+
+__all__ = ["RAISED", "TorchLibrary"]
+
+RAISED = (
+    RuntimeError, TypeError, ValueError, LookupError, ArithmeticError, AttributeError, AssertionError, MemoryError,
+)  # fmt: skip
+"""What torch raises on arguments that it rejects."""
+
+_WIDENED = frozenset({torch.float16, torch.bfloat16, torch.float32, torch.float64})
+_CASTS = {
+    "half": torch.float16, "bfloat16": torch.bfloat16, "float": torch.float32, "double": torch.float64,
+    "int": torch.int32, "long": torch.int64, "short": torch.int16, "char": torch.int8, "byte": torch.uint8,
+    "bool": torch.bool,
+}  # fmt: skip
+_INFO = frozenset({"torch.finfo", "torch.iinfo"})
+_TRAINING = {
+    "torch.dropout": (2, "train", True),
+    "torch.alpha_dropout": (2, "train", True),
+    "torch.rrelu": (3, "training", False),
+    "torch.nn.functional.dropout": (2, "training", True),
+    "torch.nn.functional.dropout1d": (2, "training", True),
+    "torch.nn.functional.dropout2d": (2, "training", True),
+    "torch.nn.functional.dropout3d": (2, "training", True),
+    "torch.nn.functional.alpha_dropout": (2, "training", False),
+    "torch.nn.functional.feature_alpha_dropout": (2, "training", False),
+}
+"""Random functions: where their training flag stands, its name and its default."""
+
+_OWN: dict[str, Callable[..., Tensor]] = {
+    "torch.nn.functional.scaled_dot_product_attention": scaled_dot_product_attention,
+}
+"""Functions that are traced through their mathematics, for torch picks a fused kernel by device."""
+
+
+def _module(path: str) -> object:
+    return {
+        "torch": torch,
+        "torch.nn.functional": functional,
+        "torch.special": torch.special,
+        "torch.linalg": torch.linalg,
+        "math": math,
+    }[path]
+
+
+@dataclass
+class TorchLibrary:
+    """Meaning of the language on torch values."""
+
+    program: Program
+    widen: bool = False
+    explain: Callable[[BaseException, ast.AST, Sequence[Value]], Rule] | None = None
+    decide: Callable[[SymBool, ast.AST], bool] | None = None
+    define: Callable[[str, Sequence[Value]], Value] | None = None
+    written: dict[int, str] = field(default_factory=dict)
+
+    # values
+
+    def constant(self, path: str) -> Value:
+        """Return the constant or dtype that `path` names, or a reference to the function."""
+        module, _, name = path.rpartition(".")
+        value = getattr(_module(module), name)
+        if isinstance(value, int | float | torch.dtype | torch.memory_format | torch.layout):
+            return value
+        return FunctionRef(path)
+
+    def attribute(self, owner: Value, name: str, node: ast.AST) -> Value:
+        """Return an attribute of a tensor, a shape, a dtype or a result with names."""
+        if isinstance(owner, torch.finfo | torch.iinfo):
+            if name in allow.INFO_ATTRIBUTES and hasattr(owner, name):
+                return getattr(owner, name)
+        elif isinstance(owner, Tensor):
+            if name in allow.ATTRIBUTES and name not in {"values", "indices"}:
+                with self._guarded(node, [owner]):
+                    return getattr(owner, name)
+            if name in allow.METHODS:
+                return MethodRef(owner, name)
+        elif isinstance(owner, torch.Size) and name == "numel":
+            return MethodRef(owner, name)
+        elif isinstance(owner, torch.dtype) and name in {"is_floating_point", "itemsize"}:
+            return getattr(owner, name)
+        elif isinstance(owner, tuple) and name in {"values", "indices"} and hasattr(owner, name):
+            return getattr(owner, name)
+        raise Stop(rules.UnknownFunction(f".{name}"), node)
+
+    # calls
+
+    def call(self, path: str, args: Sequence[Value], kwargs: Mapping[str, Value], node: ast.AST) -> Value:
+        """Call a listed function."""
+        self._check_random(path, args, kwargs, node)
+        module, _, name = path.rpartition(".")
+        if module == "math":
+            return self._math(name, args, kwargs, node)
+        function = _OWN.get(path) or getattr(_module(module), name)
+        if path not in _INFO:
+            args, kwargs = self._arguments(args, kwargs)
+        with self._guarded(node, args):
+            result = function(*args, **kwargs)
+        return self._result(result, node)
+
+    def method(
+        self, owner: Value, name: str, args: Sequence[Value], kwargs: Mapping[str, Value], node: ast.AST
+    ) -> Value:
+        """Call a listed method."""
+        if isinstance(owner, torch.Size):
+            return math.prod(owner)
+        if name in {"item"}:
+            raise Stop(rules.DataDependentControl(self._text(node)), node)
+        if name in _CASTS:
+            name, args = "to", [_CASTS[name]]
+        args, kwargs = self._arguments(args, kwargs)
+        if name == "to":
+            args = [value for value in args if not isinstance(value, torch.device | str)]
+            if not args and not kwargs:
+                return owner
+        with self._guarded(node, [owner, *args]):
+            result = getattr(owner, name)(*args, **kwargs)
+        return self._result(result, node)
+
+    def _arguments(self, args: Sequence[Value], kwargs: Mapping[str, Value]) -> tuple[list[Value], dict[str, Value]]:
+        # Where a tensor lives is the evaluator's business: the reference says what is computed.
+        named = {name: self._widened(value) for name, value in kwargs.items() if name not in {"device", "non_blocking"}}
+        return [self._widened(value) for value in args], named
+
+    def _widened(self, value: Value) -> Value:
+        if self.widen and isinstance(value, torch.dtype) and value in _WIDENED:
+            return torch.float64
+        return list(value) if isinstance(value, range) else value
+
+    def _result(self, value: Value, node: ast.AST) -> Value:
+        if isinstance(value, Tensor) and value.is_complex():
+            raise Stop(rules.ReferenceRaises(self._text(node), "complex numbers are not supported"), node)
+        return value
+
+    def _check_random(self, path: str, args: Sequence[Value], kwargs: Mapping[str, Value], node: ast.AST) -> None:
+        name = self._text(node.func) if isinstance(node, ast.Call) else path
+        if path in _TRAINING:
+            position, keyword, default = _TRAINING[path]
+            training = args[position] if len(args) > position else kwargs.get(keyword, default)
+            if training is not False:
+                raise Stop(rules.RandomOperation(name), node)
+        elif path == "torch.nn.functional.scaled_dot_product_attention":
+            if (args[4] if len(args) > _DROPOUT else kwargs.get("dropout_p", 0.0)) != 0.0:
+                raise Stop(rules.RandomOperation(name), node)
+
+    def _math(self, name: str, args: Sequence[Value], kwargs: Mapping[str, Value], node: ast.AST) -> Value:
+        for value in args:
+            if isinstance(value, Tensor):
+                raise Stop(rules.DataDependentControl(self._text(node)), node)
+        symbolic = any(isinstance(value, SymInt | SymFloat) for value in args)
+        with self._guarded(node, args):
+            if not symbolic:
+                if any(isinstance(value, int) and value.bit_length() > allow.LIMITS["integer bits"] for value in args):
+                    raise Stop(rules.ReferenceLimit("bits in an integer", allow.LIMITS["integer bits"]), node)
+                return getattr(math, name)(*args, **kwargs)
+            if name in {"floor", "ceil", "trunc"}:
+                return getattr(math, name)(*args) if name != "trunc" else torch.sym_int(args[0])
+            if name == "pow":
+                return self.binary(operator.pow, args[0], args[1], node)
+            if name == "prod":
+                return math.prod(*args, **kwargs)
+            if self.define is not None and not kwargs:
+                return self.define(name, args)
+        raise Stop(rules.ReferenceRaises(self._text(node), f"`math.{name}` does not work on sizes"), node)
+
+    # operators
+
+    def binary(self, op: Callable[[Value, Value], Value], left: Value, right: Value, node: ast.AST) -> Value:
+        """Apply an operator to numbers or tensors."""
+        if op is operator.pow and isinstance(left, SymInt) and isinstance(right, int) and abs(right) > _SIZE_POWER:
+            raise Stop(rules.ReferenceLimit("as the power of a size", _SIZE_POWER), node)
+        if isinstance(left, torch.dtype) or isinstance(right, torch.dtype):
+            return op(left, right) if op in {operator.eq, operator.ne} else self._refuse(node, "a dtype is not a number")
+        with self._guarded(node, [left, right]):
+            result = op(left, right)
+            if result is NotImplemented or isinstance(result, complex):
+                self._refuse(node, "the result is not a real number")
+            return result
+
+    def unary(self, op: Callable[[Value], Value], operand: Value, node: ast.AST) -> Value:
+        """Apply an operator to a number or tensor."""
+        with self._guarded(node, [operand]):
+            return op(operand)
+
+    def subscript(self, owner: Value, index: Value, node: ast.AST) -> Value:
+        """Index a tensor."""
+        if not isinstance(owner, Tensor):
+            self._refuse(node, "only tensors and tuples can be indexed")
+        with self._guarded(node, [owner]):
+            return owner[index]
+
+    def assign(self, owner: Value, index: Value, value: Value, node: ast.AST) -> Value:
+        """Return `owner` with `owner[index]` replaced by `value`; `owner` itself stays."""
+        if not isinstance(owner, Tensor):
+            self._refuse(node, "only elements of a tensor can be assigned")
+        with self._guarded(node, [owner]):
+            return _replace(owner, list(index) if isinstance(index, tuple) else [index], value)
+
+    def update(self, target: Value, value: Value, node: ast.AST) -> Value:
+        """Return `value` as `target op= ...` would store it: in the dtype and shape of the target."""
+        if not isinstance(target, Tensor):
+            return value
+        with self._guarded(node, [target, value]):
+            if isinstance(value, Tensor) and value.dim() != target.dim():
+                self._refuse(node, "an in-place update cannot change the shape")
+            return value if value.dtype == target.dtype else value.to(target.dtype)
+
+    def truth(self, value: Value, node: ast.AST) -> bool:
+        """Decide a condition; tensors don't decide anything."""
+        if isinstance(value, Tensor):
+            raise Stop(rules.DataDependentControl(self._text(node)), node)
+        if isinstance(value, SymInt | SymFloat):
+            value = value != 0
+        if isinstance(value, SymBool):
+            if self.decide is None:
+                self._refuse(node, "the size is not known")
+            return self.decide(value, node)
+        if not (value is None or isinstance(value, bool | int | float | str | tuple | list | range)):
+            self._refuse(node, "this is not a condition")
+        return bool(value)
+
+    def builtin(self, name: str, args: Sequence[Value], node: ast.AST) -> Value:  # noqa: PLR0911 (one line a builtin)
+        """Apply a builtin where numbers may be symbolic."""
+        first = args[0]
+        if name == "len" and isinstance(first, Tensor):
+            with self._guarded(node, args):
+                return first.shape[0]
+        if name == "bool":
+            return self.truth(first, node)
+        if isinstance(first, Tensor):
+            if name == "abs":
+                return self.unary(operator.abs, first, node)
+            raise Stop(rules.DataDependentControl(self._text(node)), node)
+        if not all(isinstance(value, bool | int | float | SymInt | SymFloat) for value in args):
+            self._refuse(node, f"`{name}` takes numbers")
+        symbolic = any(isinstance(value, SymInt | SymFloat) for value in args)
+        with self._guarded(node, args):
+            match name:
+                case "index":
+                    if not isinstance(first, int):
+                        self._refuse(node, "the number of passes depends on a size or is no integer")
+                    return first
+                case "int":
+                    return torch.sym_int(first) if symbolic else int(first)
+                case "float":
+                    return torch.sym_float(first) if symbolic else float(first)
+                case "min":
+                    return torch.sym_min(*args) if symbolic else min(*args)
+                case "max":
+                    return torch.sym_max(*args) if symbolic else max(*args)
+                case "abs":
+                    return abs(first)
+                case "round":
+                    return round(*args)
+        return self._refuse(node, f"`{name}` does not take these arguments")
+
+    def shares(self, left: Value, right: Value) -> bool:
+        """Whether two values are tensors on the same memory."""
+        if isinstance(right, tuple | list):
+            return any(self.shares(left, item) for item in right)
+        if not isinstance(left, Tensor) or not isinstance(right, Tensor):
+            return False
+        return left.untyped_storage()._cdata == right.untyped_storage()._cdata  # noqa: SLF001 (no public identity)
+
+    # failures
+
+    def _text(self, node: ast.AST) -> str:
+        return self.program.text(node)
+
+    def _refuse(self, node: ast.AST, reason: str) -> Value:
+        raise Stop(rules.ReferenceRaises(self._text(node), reason), node)
+
+    @contextmanager
+    def _guarded(self, node: ast.AST, operands: Sequence[Value]) -> Iterator[None]:
+        try:
+            yield
+        except RecursionError:
+            raise
+        except RAISED as error:
+            if self.explain is not None:
+                raise Stop(self.explain(error, node, operands), node) from error
+            reason = str(error).strip().split("\n")[0] or type(error).__name__
+            raise Stop(rules.ReferenceRaises(self._text(node), reason), node) from error
+
+
+_DROPOUT = 4
+_SIZE_POWER = 8
+
+
+def _replace(owner: Tensor, index: list[Value], value: Value) -> Tensor:
+    """Return `owner` with the elements under `index` replaced, without writing to it."""
+    if Ellipsis in [item for item in index if not isinstance(item, Tensor)]:
+        place = next(position for position, item in enumerate(index) if item is Ellipsis)
+        missing = owner.dim() - (len(index) - 1)
+        index = [*index[:place], *[slice(None)] * missing, *index[place + 1 :]]
+    if any(isinstance(item, Tensor | list) for item in index):
+        if not all(isinstance(item, Tensor) or item == slice(None) for item in index):
+            message = "tensors and slices cannot be mixed in the target of an assignment"
+            raise TypeError(message)
+        indices = tuple(item if isinstance(item, Tensor) else None for item in index)
+        return torch.ops.aten.index_put.default(owner, indices, _as_value(owner, value))
+    return _replace_from(owner, index, 0, value)
+
+
+def _replace_from(owner: Tensor, index: list[Value], dim: int, value: Value) -> Tensor:
+    while index and isinstance(index[0], slice) and index[0] == slice(None):
+        index, dim = index[1:], dim + 1
+    if not index:
+        return _as_value(owner, value).expand(owner.shape)
+    head, rest = index[0], index[1:]
+    if isinstance(head, slice):
+        inner = owner[(*[slice(None)] * dim, head)]
+        start, stop, step = head.start, head.stop, 1 if head.step is None else head.step
+        return torch.slice_scatter(owner, _replace_from(inner, rest, dim + 1, value), dim, start, stop, step)
+    if isinstance(head, int | SymInt) and not isinstance(head, bool):
+        inner = owner.select(dim, head)
+        return torch.select_scatter(owner, _replace_from(inner, rest, dim, value), dim, head)
+    message = "the target of an assignment takes integers, slices and index tensors"
+    raise TypeError(message)
+
+
+def _as_value(owner: Tensor, value: Value) -> Tensor:
+    if isinstance(value, Tensor):
+        return value if value.dtype == owner.dtype else value.to(owner.dtype)
+    return torch.full((), value, dtype=owner.dtype, device=owner.device)

@@ -1,0 +1,397 @@
+"""Trace a reference: evaluate it on fake tensors with symbolic sizes, record the ATen calls.
+
+Nothing is allocated and nothing of the file is executed: the evaluator walks the syntax, torch sees tensors without data.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import sympy
+import torch
+from torch import SymBool, SymFloat, SymInt, Tensor
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+from tilespec.diagnostics import Diagnostic, Label, Rule, Severity, Span
+from tilespec.model.dims import Expr
+from tilespec.model.types import Kernel, ReferenceText, ScalarSpec, SpecFile, TensorSpec
+from tilespec.reference import allow
+from tilespec.reference.check import Program, check
+from tilespec.reference.evaluator import Evaluator, Stop, Value
+from tilespec.reference.graph import Graph, Ref
+from tilespec.reference.guards import restrictions
+from tilespec.reference.library import RAISED, TorchLibrary
+from tilespec.reference.mismatch import explain
+from tilespec.reference.record import OperationLimitError, Place, Recorder
+from tilespec.reference.sizes import SizeSpace, symbols_of
+from tilespec.reference.symbols import NotExpressibleError, SymbolTable
+from tilespec.rules import reference as rules
+
+__all__ = ["Signature", "trace", "trace_end_to_end", "trace_kernel"]
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What a reference is traced against. `outputs` is None when nothing is declared about them."""
+
+    entry: str
+    inputs: tuple[TensorSpec | ScalarSpec, ...]
+    outputs: tuple[TensorSpec, ...] | None
+    span: Span
+
+    @property
+    def tensors(self) -> tuple[TensorSpec, ...]:
+        """Tensor inputs in order."""
+        return tuple(item for item in self.inputs if isinstance(item, TensorSpec))
+
+
+def trace_kernel(spec: SpecFile, kernel: Kernel) -> tuple[Graph | None, list[Diagnostic]]:
+    """Trace the reference of one kernel; the graph is None when a finding is an error."""
+    if kernel.reference is None:
+        return None, [rules.ReferenceMissing(kernel.id).at(spec.source, kernel.span)]
+    signature = Signature(f"reference_{kernel.id}", kernel.inputs, kernel.outputs, kernel.span)
+    return trace(spec, kernel.reference, signature)
+
+
+def trace_end_to_end(spec: SpecFile) -> tuple[Graph | None, list[Diagnostic]]:
+    """Trace the end-to-end reference; its parameters are kernel inputs by name. None without a reference."""
+    if spec.end_to_end is None:
+        return None, []
+    program, findings = check(spec.end_to_end)
+    if program is None:
+        return None, findings
+    from tilespec.reference.compose import composition_inputs, entry_of  # noqa: PLC0415
+
+    entry = entry_of(program)
+    if entry is None:
+        rule = rules.ReferenceNameMismatch(f"reference_{spec.name}", None)
+        return None, [rule.at(spec.source, None)]
+    inputs, missing = composition_inputs(spec, program, entry)
+    if missing:
+        return None, missing
+    span = program.span(program.functions[entry]) or Span(0, 0)
+    return trace(spec, spec.end_to_end, Signature(entry, inputs, None, span))
+
+
+def trace(spec: SpecFile, reference: ReferenceText, signature: Signature) -> tuple[Graph | None, list[Diagnostic]]:
+    """Trace `reference` with `signature`."""
+    program, findings = check(reference)
+    if program is None:
+        return None, findings
+    findings = _check_signature(program, signature)
+    if any(item.severity is Severity.ERROR for item in findings):
+        return None, findings
+    with warnings.catch_warnings(), torch.no_grad():
+        # torch warns about its own deprecations, which is no concern of the file's.
+        warnings.simplefilter("ignore")
+        run = _Run(spec, program, signature)
+        graph, found = run.trace()
+        if graph is None and found and run.by_size:
+            found = _explain_by_size(spec, program, signature) or found
+    return graph, findings + found
+
+
+def _explain_by_size(spec: SpecFile, program: Program, signature: Signature) -> list[Diagnostic]:
+    """Trace again with sizes that have many divisors: what holds there only is a restriction to state."""
+    run = _Run(spec, program, signature, smooth=True)
+    graph, found = run.trace()
+    if graph is not None:
+        return []
+    return [item for item in found if item.code == rules.SizeRestriction.code]
+
+
+def _check_signature(program: Program, signature: Signature) -> list[Diagnostic]:
+    source = program.reference.source
+    if signature.entry not in program.functions:
+        found = next(iter(program.functions), None)
+        span = None if found is None else _name_span(program, program.functions[found])
+        return [rules.ReferenceNameMismatch(signature.entry, found).at(source, span or signature.span)]
+    parameters = program.parameters(signature.entry)
+    declared = tuple(item.name for item in signature.inputs)
+    written = tuple(parameter.name for parameter in parameters)
+    function = program.functions[signature.entry]
+    if declared != written and signature.outputs is not None:
+        rule = rules.ParameterMismatch(signature.entry, declared, written)
+        return [rule.at(source, _name_span(program, function), Label(signature.span, "declared here"))]
+    findings = []
+    scalars = {item.name: item for item in signature.inputs if isinstance(item, ScalarSpec)}
+    for parameter in parameters:
+        scalar = scalars.get(parameter.name)
+        if scalar is None or parameter.default is None or scalar.default is None:
+            continue
+        value = _literal(program, parameter.default)
+        if value is not None and value != scalar.default:
+            rule = rules.DefaultDiffers(scalar.name, repr(scalar.default), program.text(parameter.default))
+            findings.append(rule.at(source, program.span(parameter.default), Label(scalar.span, "declared here")))
+    return findings
+
+
+def _literal(program: Program, node: ast.expr) -> float | int | bool | None:
+    try:
+        value = Evaluator(program, TorchLibrary(program)).expression(node)
+    except Stop:
+        return None
+    return value if isinstance(value, bool | int | float) else None
+
+
+def _name_span(program: Program, function: ast.FunctionDef) -> Span | None:
+    span = program.span(function)
+    if span is None:
+        return None
+    text = program.reference.source.text
+    start = text.find(function.name, span.start)
+    return Span(start, start + len(function.name))
+
+
+@dataclass
+class _Run:
+    """One trace with one choice of hints."""
+
+    spec: SpecFile
+    program: Program
+    signature: Signature
+    smooth: bool = False
+    by_size: bool = False
+    findings: list[Diagnostic] = field(default_factory=list)
+    provenance: dict[int, TensorSpec] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        declared = [item.shape for item in self.signature.tensors]
+        declared += [item.shape for item in self.signature.outputs or ()]
+        self.space = SizeSpace(symbols_of(declared), self.spec.dims, tuple(dim for shape in declared for dim in shape))
+        self.table = SymbolTable(self.space.equations)
+        self.library = TorchLibrary(self.program, explain=self._explain, decide=self._decide, define=self._define)
+        self.evaluator = Evaluator(self.program, self.library)
+        names = [item.name for item in self.signature.inputs]
+        self.recorder = Recorder(self.table, self._place, names)
+
+    def trace(self) -> tuple[Graph | None, list[Diagnostic]]:
+        try:
+            return self._trace()
+        except Stop as stop:
+            return None, [*self.findings, stop.diagnostic(self.program)]
+        except NotExpressibleError as error:
+            return None, [*self.findings, self._raised(str(error))]
+        except OperationLimitError:
+            rule = rules.ReferenceLimit("operations", allow.LIMITS["operations"])
+            return None, [*self.findings, self._at_place(rule)]
+        except RAISED as error:
+            return None, [*self.findings, self._raised(_first_line(self.table.readable(str(error))))]
+
+    def _trace(self) -> tuple[Graph | None, list[Diagnostic]]:
+        for name, hint in self.space.hints(smooth=self.smooth).items():
+            self.table.integer(name, hint)
+        with FakeTensorMode(shape_env=self.table.env, allow_non_fake_inputs=False):
+            arguments = {item.name: self._argument(item) for item in self.signature.inputs}
+            inputs = [(item.name, self.recorder.meta(arguments[item.name])) for item in self.signature.tensors]
+            scalars = [(item.name, item.kind) for item in self.signature.inputs if isinstance(item, ScalarSpec)]
+            self.recorder.set_integer_scalars(
+                name for name, kind in scalars if kind == "int" and name not in self.space.symbols
+            )
+            with self.recorder:
+                value = self.evaluator.call(self.signature.entry, arguments)
+        outputs = self._outputs(value)
+        if outputs is None:
+            return None, self.findings
+        graph = self.recorder.graph(self.signature.entry, inputs, scalars, [self.recorder.ref(item) for item in outputs])
+        self._compare(outputs)
+        self._restrict()
+        self._unused(graph)
+        failed = any(item.severity is Severity.ERROR for item in self.findings)
+        return (None if failed else graph), self.findings
+
+    def _argument(self, item: TensorSpec | ScalarSpec) -> Value:
+        if isinstance(item, TensorSpec):
+            dtype = getattr(torch, self._dtype(item.dtype))
+            tensor = torch.empty([self.table.size(dim) for dim in item.shape], dtype=dtype)
+            self.recorder.add_input(tensor, item.name)
+            self.provenance[id(tensor)] = item
+            return tensor
+        if item.kind == "bool":
+            return bool(item.default)
+        if item.kind == "int":
+            default = item.default if isinstance(item.default, int) else _SCALAR_HINT
+            return self.table.integers.get(item.name) or self.table.integer(item.name, int(default))
+        return self.table.floating(item.name, float(item.default) if item.default is not None else _FLOAT_HINT)
+
+    def _dtype(self, name: str) -> str:
+        """Return a torch dtype name; of a type variable, the first that it may be."""
+        return self.spec.types[name][0] if name in self.spec.types else name
+
+    # places and failures
+
+    def _place(self) -> Place:
+        if not self.evaluator.place:
+            return Place(None, self.signature.entry)
+        node = self.evaluator.place[-1]
+        return Place(self.program.span(node), self.program.text(node))
+
+    def _at_place(self, rule: Rule) -> Diagnostic:
+        place = self._place()
+        return rule.at(self.program.reference.source, place.span or self.signature.span)
+
+    def _raised(self, reason: str) -> Diagnostic:
+        return self._at_place(rules.ReferenceRaises(self._place().text, reason))
+
+    def _explain(self, error: BaseException, node: ast.AST, operands: Sequence[Value]) -> Rule:
+        if isinstance(error, OperationLimitError):
+            return rules.ReferenceLimit("operations", allow.LIMITS["operations"])
+        if type(error).__name__ in _DATA_DEPENDENT:
+            return rules.DataDependentControl(self.program.text(node))
+        self.by_size = True
+        reason = _first_line(self._numbers(self.table.readable(str(error)))) or type(error).__name__
+        return explain(self.program, node, operands, self._shape, reason)
+
+    def _numbers(self, message: str) -> str:
+        """Replace hints in a message of torch by the dims that they stand for."""
+        names = {str(hint): name for name, hint in self.table.hints.items() if hint > _SHOWN_HINT}
+        return re.sub(r"\d+", lambda match: names.get(match.group(), match.group()), message)
+
+    def _shape(self, tensor: Tensor) -> tuple[Expr, ...]:
+        return tuple(self.table.expr(size) for size in tensor.shape)
+
+    def _define(self, function: str, args: Sequence[Value]) -> Value:
+        values = [_hint(arg) for arg in args]
+        return self.table.define(function, args, float(getattr(math, function)(*values)))
+
+    def _decide(self, value: SymBool, node: ast.AST) -> bool:
+        """Decide a branch on sizes: the answer must be the same for all sizes that the file allows."""
+        condition = value.node.expr
+        chosen = bool(value.node.evaluate_expr() if hasattr(value.node, "evaluate_expr") else value)
+        counter = restrictions([condition if chosen else sympy.Not(condition)], self.table, self.space)
+        if counter:
+            text, example = counter[0]
+            raise Stop(rules.SizeRestriction(text, example), node)
+        return chosen
+
+    # what the reference gives against what is declared
+
+    def _outputs(self, value: Value) -> list[Tensor] | None:
+        function = self.program.functions[self.signature.entry]
+        values = list(value) if isinstance(value, tuple | list) else [value]
+        declared = None if self.signature.outputs is None else len(self.signature.outputs)
+        tensors = [item for item in values if isinstance(item, Tensor)]
+        if len(tensors) != len(values) or not tensors or (declared is not None and len(tensors) != declared):
+            if value is None:
+                returned = "nothing"
+            elif len(tensors) != len(values):
+                returned = "something that is no tensor"
+            else:
+                returned = f"{len(tensors)} tensor{'s' if len(tensors) > 1 else ''}"
+            rule = rules.OutputCountMismatch(self.signature.entry, declared if declared is not None else 1, returned)
+            self._add(rule, _last_return(function))
+            return None
+        return tensors
+
+    def _compare(self, outputs: Sequence[Tensor]) -> None:
+        function = self.program.functions[self.signature.entry]
+        for declared, tensor in zip(self.signature.outputs or (), outputs, strict=False):
+            meta = self.recorder.meta(tensor)
+            wanted = tuple(dim.substitute(self.table.equations) for dim in declared.shape)
+            source = self.program.reference.source
+            label = Label(self.program.span(_last_return(function)) or declared.span, "returned here")
+            if not self._same_shape(wanted, meta.shape):
+                rule = rules.OutputShapeMismatch(declared.name, _shape_text(declared.shape), _shape_text(meta.shape))
+                self.findings.append(rule.at(source, declared.shape_span, label))
+            dtype = self._dtype(declared.dtype)
+            if dtype != meta.dtype:
+                rule = rules.OutputDtypeMismatch(declared.name, declared.dtype, meta.dtype)
+                self.findings.append(rule.at(source, declared.dtype_span, label))
+
+    def _same_shape(self, declared: Sequence[Expr], given: Sequence[Expr]) -> bool:
+        if len(declared) != len(given):
+            return False
+        samples = self.space.samples(_SAMPLES)
+        for one, other in zip(declared, given, strict=True):
+            if one == other:
+                continue
+            if not (one.symbols | other.symbols) <= set(self.space.symbols) | set(self.space.free):
+                return False
+            # Two spellings of one size need not have one form: `(W - 1) // 2 + 1` and `(W + 1) // 2`.
+            if any(one.evaluate(values) != other.evaluate(values) for values in samples):
+                return False
+        return True
+
+    def _restrict(self) -> None:
+        guards = [guard.expr for guard in self.table.env.guards]
+        fixed: dict[str, str] = {}
+        for name in sorted(self.recorder.integer_scalars):
+            pinned = [guard for guard in guards if isinstance(guard, sympy.Eq) and guard.free_symbols == self._symbols(name)]
+            if pinned:
+                fixed[name] = str(self.table.hints[name])
+        for item in self.signature.inputs:
+            if isinstance(item, ScalarSpec) and (item.kind == "bool" or item.name in fixed):
+                rule = rules.ScalarFixed(item.name, fixed.get(item.name, repr(bool(item.default))))
+                self.findings.append(rule.at(self.program.reference.source, item.span))
+        for text, example in restrictions(guards, self.table, self.space):
+            rule = rules.SizeRestriction(text, example)
+            self.findings.append(rule.at(self.program.reference.source, self.signature.span))
+
+    def _symbols(self, name: str) -> set[sympy.Symbol]:
+        return {symbol for symbol, known in self.table.names.items() if known == name}
+
+    def _unused(self, graph: Graph) -> None:
+        used = _used(graph)
+        for item in self.signature.inputs:
+            if item.name in used or isinstance(item, ScalarSpec):
+                continue
+            self.findings.append(rules.UnusedInput(item.name).at(self.program.reference.source, item.span))
+
+    def _add(self, rule: Rule, node: ast.AST) -> None:
+        self.findings.append(rule.at(self.program.reference.source, self.program.span(node)))
+
+
+_SCALAR_HINT = 2
+_FLOAT_HINT = 0.6180339887
+_SHOWN_HINT = 100
+_SAMPLES = 24
+_DATA_DEPENDENT = frozenset(
+    {"DataDependentOutputException", "DynamicOutputShapeException", "GuardOnDataDependentSymNode"}
+)
+
+
+def _hint(value: Any) -> float:  # noqa: ANN401 (a symbolic or plain number)
+    return float(value.node.hint) if isinstance(value, SymInt | SymFloat) else value
+
+
+def _first_line(text: str) -> str:
+    line = text.strip().split("\n")[0].rstrip(".")
+    return line[:1].lower() + line[1:]
+
+
+def _shape_text(shape: Sequence[Expr]) -> str:
+    inner = ", ".join(str(dim) for dim in shape)
+    return f"({inner},)" if len(shape) == 1 else f"({inner})"
+
+
+def _last_return(function: ast.FunctionDef) -> ast.AST:
+    found: ast.AST = function
+    for node in ast.walk(function):
+        if isinstance(node, ast.Return) and (not isinstance(found, ast.Return) or node.lineno > found.lineno):
+            found = node
+    return found
+
+
+def _used(graph: Graph) -> set[str]:
+    used = {ref.name for ref in graph.outputs}
+
+    def visit(value: object) -> None:
+        if isinstance(value, Ref):
+            used.add(value.name)
+        elif isinstance(value, tuple):
+            for item in value:
+                visit(item)
+
+    for node in graph.nodes:
+        visit(node.args)
+        for _, value in node.kwargs:
+            visit(value)
+    return used
+
+

@@ -1,0 +1,1391 @@
+"""Findings about reference code (TS4xx): the safe language, tracing it, and what the kernels cover."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tilespec.diagnostics import Rule, Severity
+
+__all__ = [
+    "BroadcastMismatch",
+    "ContractionMismatch",
+    "DataDependentControl",
+    "DefaultDiffers",
+    "ForbiddenConstruct",
+    "IncompleteCoverage",
+    "OperationNotListed",
+    "OperationNotPerformed",
+    "OutputCountMismatch",
+    "OutputDtypeMismatch",
+    "OutputShapeMismatch",
+    "ParameterMismatch",
+    "RandomOperation",
+    "ReferenceLimit",
+    "ReferenceMissing",
+    "ReferenceNameMismatch",
+    "ReferenceRaises",
+    "ReferenceSyntax",
+    "ScalarFixed",
+    "SizeRestriction",
+    "UndeclaredParameter",
+    "UndefinedVariable",
+    "UnknownFunction",
+    "UnusedInput",
+    "WiringDisproved",
+]
+
+
+@dataclass(frozen=True)
+class ReferenceSyntax(Rule):
+    """Reference code that is not Python.
+
+    The reference is read with Python's own parser, and nothing of a block is used when one line of it does not parse.
+
+    Fails: a bracket that nobody closes.
+
+    ```tilespec
+    KERNEL SPEC: scale
+    Description: Doubles every element.
+    Operations: [mul]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_scale(x):
+        return (x * 2
+    ```
+
+    Passes:
+
+    ```tilespec
+    KERNEL SPEC: scale
+    Description: Doubles every element.
+    Operations: [mul]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_scale(x):
+        return x * 2
+    ```
+    """
+
+    code: ClassVar[str] = "TS401"
+    name: ClassVar[str] = "reference-syntax"
+    reason: str
+
+    def message(self) -> str:
+        """State the fault."""
+        return f"the reference is not Python: {self.reason}"
+
+
+@dataclass(frozen=True)
+class ForbiddenConstruct(Rule):
+    """A Python construct that the reference language does not have.
+
+    A reference states a computation on tensors. It is evaluated by tilespec, not by Python, and only the constructs that a
+    computation needs exist: functions, assignments, arithmetic, comparisons, indexing, calls, `if` and bounded `for`.
+    Everything else is refused before anything runs, so that reading a stranger's file is safe.
+
+    Fails: an import. `torch`, `F` and `math` are there already.
+
+    ```tilespec
+    KERNEL SPEC: scale
+    Description: Doubles every element.
+    Operations: [mul]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_scale(x):
+        import os
+        return x * 2
+    ```
+
+    Passes:
+
+    ```tilespec
+    KERNEL SPEC: scale
+    Description: Doubles every element.
+    Operations: [mul]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_scale(x):
+        return x * 2
+    ```
+    """
+
+    code: ClassVar[str] = "TS402"
+    name: ClassVar[str] = "forbidden-construct"
+    what: str
+    advice: str | None = None
+
+    def message(self) -> str:
+        """State the fault."""
+        return f"{self.what} is not part of the reference language"
+
+    def help(self) -> str | None:
+        """Say what to write instead."""
+        return self.advice
+
+
+@dataclass(frozen=True)
+class UnknownFunction(Rule):
+    """A function, method or attribute that is not on the allow list.
+
+    Reference code reaches torch only through a fixed list of names. What reads or writes files, runs callbacks, changes
+    global state or draws random numbers is not on it. The list is printed in the page on the reference language.
+
+    Fails:
+
+    ```tilespec
+    KERNEL SPEC: scale
+    Description: Doubles every element.
+    Operations: [mul]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_scale(x):
+        return torch.load(x) * 2
+    ```
+
+    Passes:
+
+    ```tilespec
+    KERNEL SPEC: scale
+    Description: Doubles every element.
+    Operations: [mul]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_scale(x):
+        return torch.mul(x, 2)
+    ```
+    """
+
+    code: ClassVar[str] = "TS403"
+    name: ClassVar[str] = "unknown-function"
+    function: str
+    close: str | None = None
+
+    def message(self) -> str:
+        """State the fault."""
+        return f"`{self.function}` is not in the reference language"
+
+    def help(self) -> str | None:
+        """Suggest the nearest name."""
+        return f"did you mean `{self.close}`?" if self.close else "the page on the reference language lists every name"
+
+
+@dataclass(frozen=True)
+class UndefinedVariable(Rule):
+    """Use of a name that no parameter, assignment or function of the reference defines.
+
+    Fails: `biass` is not a parameter.
+
+    ```tilespec
+    KERNEL SPEC: shift
+    Description: Adds a bias.
+    Operations: [add]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+      - bias: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_shift(x, bias):
+        return x + biass
+    ```
+
+    Passes:
+
+    ```tilespec
+    KERNEL SPEC: shift
+    Description: Adds a bias.
+    Operations: [add]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+      - bias: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_shift(x, bias):
+        return x + bias
+    ```
+    """
+
+    code: ClassVar[str] = "TS404"
+    name: ClassVar[str] = "undefined-variable"
+    variable: str
+    close: str | None = None
+
+    def message(self) -> str:
+        """State the fault."""
+        return f"`{self.variable}` is not defined in the reference"
+
+    def help(self) -> str | None:
+        """Suggest the nearest name."""
+        return f"did you mean `{self.close}`?" if self.close else None
+
+
+@dataclass(frozen=True)
+class ReferenceNameMismatch(Rule):
+    """A reference block without the function that the kernel's id asks for.
+
+    The entry of the block of kernel `scale` is `reference_scale`. Other functions may stand beside it as helpers.
+
+    Fails:
+
+    ```tilespec
+    KERNEL SPEC: scale
+    Description: Doubles every element.
+    Operations: [mul]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_double(x):
+        return x * 2
+    ```
+
+    Passes:
+
+    ```tilespec
+    KERNEL SPEC: scale
+    Description: Doubles every element.
+    Operations: [mul]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_scale(x):
+        return x * 2
+    ```
+    """
+
+    code: ClassVar[str] = "TS405"
+    name: ClassVar[str] = "reference-name-mismatch"
+    expected: str
+    found: str | None
+
+    def message(self) -> str:
+        """State the fault."""
+        found = f", it defines `{self.found}`" if self.found else ""
+        return f"the reference does not define `{self.expected}`{found}"
+
+    def help(self) -> str | None:
+        """Say what to rename."""
+        return f"name it `{self.expected}`"
+
+    def replacement(self) -> str | None:
+        """Return the name that belongs here."""
+        return self.expected if self.found else None
+
+
+@dataclass(frozen=True)
+class ParameterMismatch(Rule):
+    """Parameters of the reference that differ from the declared inputs.
+
+    The reference takes the kernel's inputs by name, every one of them, in the order of `Inputs`.
+
+    Fails: the file declares `bias`, the function takes `b`.
+
+    ```tilespec
+    KERNEL SPEC: shift
+    Description: Adds a bias.
+    Operations: [add]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+      - bias: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_shift(x, b):
+        return x + b
+    ```
+
+    Passes:
+
+    ```tilespec
+    KERNEL SPEC: shift
+    Description: Adds a bias.
+    Operations: [add]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+      - bias: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_shift(x, bias):
+        return x + bias
+    ```
+    """
+
+    code: ClassVar[str] = "TS406"
+    name: ClassVar[str] = "parameter-mismatch"
+    function: str
+    declared: tuple[str, ...]
+    written: tuple[str, ...]
+
+    def message(self) -> str:
+        """State the fault."""
+        missing = [name for name in self.declared if name not in self.written]
+        extra = [name for name in self.written if name not in self.declared]
+        parts = []
+        if missing:
+            parts.append(f"lacks {', '.join(f'`{name}`' for name in missing)}")
+        if extra:
+            parts.append(f"has {', '.join(f'`{name}`' for name in extra)}, which no input declares")
+        if not parts:
+            parts.append("takes the inputs in another order than they are declared")
+        return f"`{self.function}` {' and '.join(parts)}"
+
+    def help(self) -> str | None:
+        """Give the signature."""
+        return f"write `def {self.function}({', '.join(self.declared)})`"
+
+
+@dataclass(frozen=True)
+class DefaultDiffers(Rule):
+    """A scalar whose declared value is not the default in the reference's signature.
+
+    Fails: the file says `1e-5`, the function `1e-6`.
+
+    ```tilespec
+    KERNEL SPEC: shift
+    Description: Adds a small number.
+    Operations: [add]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+      - eps: scalar float = 1e-5
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_shift(x, eps=1e-6):
+        return x + eps
+    ```
+
+    Passes:
+
+    ```tilespec
+    KERNEL SPEC: shift
+    Description: Adds a small number.
+    Operations: [add]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+      - eps: scalar float = 1e-5
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_shift(x, eps=1e-5):
+        return x + eps
+    ```
+    """
+
+    code: ClassVar[str] = "TS407"
+    name: ClassVar[str] = "default-differs"
+    scalar: str
+    declared: str
+    written: str
+
+    def message(self) -> str:
+        """State the fault."""
+        return f"`{self.scalar}` is declared as {self.declared} but defaults to {self.written} in the reference"
+
+
+@dataclass(frozen=True)
+class ReferenceRaises(Rule):
+    """A reference that fails when it is evaluated on the declared shapes and dtypes.
+
+    The reference runs on tensors that have shape and dtype but no data. Whatever torch rejects there, it would reject at
+    run time too.
+
+    Fails: a tensor of two axes has no axis 5.
+
+    ```tilespec
+    KERNEL SPEC: total
+    Description: Sums the rows.
+    Operations: [sum]
+    Inputs:
+      - x: shape=(N, D), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_total(x):
+        return x.sum(dim=5)
+    ```
+
+    Passes:
+
+    ```tilespec
+    KERNEL SPEC: total
+    Description: Sums the rows.
+    Operations: [sum]
+    Inputs:
+      - x: shape=(N, D), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_total(x):
+        return x.sum(dim=1)
+    ```
+    """
+
+    code: ClassVar[str] = "TS408"
+    name: ClassVar[str] = "reference-raises"
+    expression: str
+    reason: str
+
+    def message(self) -> str:
+        """State the fault."""
+        return f"`{self.expression}` fails: {self.reason}"
+
+
+@dataclass(frozen=True)
+class DataDependentControl(Rule):
+    """A branch, a loop or a shape that depends on the values of a tensor.
+
+    A kernel is one program for all values. Choose between values with `torch.where`.
+
+    Fails:
+
+    ```tilespec
+    KERNEL SPEC: positive
+    Description: Keeps positive sums.
+    Operations: [relu]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_positive(x):
+        if x.sum() > 0:
+            return x
+        return F.relu(x)
+    ```
+
+    Passes:
+
+    ```tilespec
+    KERNEL SPEC: positive
+    Description: Keeps positive values.
+    Operations: [relu]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_positive(x):
+        return F.relu(x)
+    ```
+    """
+
+    code: ClassVar[str] = "TS409"
+    name: ClassVar[str] = "data-dependent-control"
+    expression: str
+
+    def message(self) -> str:
+        """State the fault."""
+        return f"`{self.expression}` depends on the values of a tensor"
+
+    def help(self) -> str | None:
+        """Say what to write instead."""
+        return "choose between values with `torch.where`; shapes and branches may depend on sizes only"
+
+
+@dataclass(frozen=True)
+class SizeRestriction(Rule):
+    """A reference that is right for some sizes only, while the file allows others.
+
+    State the restriction under `Dims`, so that launches are checked and fuzzing stays inside it.
+
+    Fails: `D // 8` rows of 8 need a `D` that 8 divides.
+
+    ```tilespec
+    KERNEL SPEC: group_sum
+    Description: Sums groups of eight.
+    Operations: [sum]
+    Inputs:
+      - x: shape=(D,), dtype=float32
+    Outputs:
+      - y: shape=(D // 8,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_group_sum(x):
+        return x.view(x.shape[0] // 8, 8).sum(1)
+    ```
+
+    Passes:
+
+    ```tilespec
+    KERNEL SPEC: group_sum
+    Description: Sums groups of eight.
+    Operations: [sum]
+    Inputs:
+      - x: shape=(8*G,), dtype=float32
+    Outputs:
+      - y: shape=(G,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_group_sum(x):
+        return x.view(x.shape[0] // 8, 8).sum(1)
+    ```
+    """
+
+    code: ClassVar[str] = "TS410"
+    name: ClassVar[str] = "size-restriction"
+    condition: str
+    counterexample: str
+
+    def message(self) -> str:
+        """State the fault."""
+        return f"this holds only when `{self.condition}`, which {self.counterexample} breaks"
+
+    def help(self) -> str | None:
+        """Say where to state it."""
+        return "restrict the sizes under `Dims`, or write the shape so that it always holds (`shape=(8*G,)`)"
+
+
+@dataclass(frozen=True)
+class ReferenceLimit(Rule):
+    """A reference that is larger than the evaluator's bounds.
+
+    Text, nesting, integers, loop passes and operations are bounded, so that reading any file ends soon.
+
+    Fails:
+
+    ```tilespec
+    KERNEL SPEC: scale
+    Description: Scales by a number nobody can write down.
+    Operations: [mul]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_scale(x):
+        return x * 9**9**9
+    ```
+
+    Passes:
+
+    ```tilespec
+    KERNEL SPEC: scale
+    Description: Scales by 81.
+    Operations: [mul]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_scale(x):
+        return x * 9**2
+    ```
+    """
+
+    code: ClassVar[str] = "TS411"
+    name: ClassVar[str] = "reference-limit"
+    what: str
+    limit: int
+
+    def message(self) -> str:
+        """State the fault."""
+        return f"the reference exceeds {self.limit} {self.what}"
+
+
+@dataclass(frozen=True)
+class OutputCountMismatch(Rule):
+    """A reference that returns another number of tensors than `Outputs` declares.
+
+    Fails: one output is declared, two are returned.
+
+    ```tilespec
+    KERNEL SPEC: stats
+    Description: Row sums.
+    Operations: [sum]
+    Inputs:
+      - x: shape=(N, D), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_stats(x):
+        return x.sum(1), x
+    ```
+
+    Passes:
+
+    ```tilespec
+    KERNEL SPEC: stats
+    Description: Row sums.
+    Operations: [sum]
+    Inputs:
+      - x: shape=(N, D), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_stats(x):
+        return x.sum(1)
+    ```
+    """
+
+    code: ClassVar[str] = "TS412"
+    name: ClassVar[str] = "output-count-mismatch"
+    function: str
+    declared: int
+    returned: str
+
+    def message(self) -> str:
+        """State the fault."""
+        plural = "" if self.declared == 1 else "s"
+        return f"`{self.function}` returns {self.returned}, but {self.declared} output{plural} declared"
+
+
+@dataclass(frozen=True)
+class OutputShapeMismatch(Rule):
+    """An output whose declared shape is not the shape that the reference gives.
+
+    Fails: the sum over the last axis leaves one axis.
+
+    ```tilespec
+    KERNEL SPEC: total
+    Description: Row sums.
+    Operations: [sum]
+    Inputs:
+      - x: shape=(N, D), dtype=float32
+    Outputs:
+      - y: shape=(N, D), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_total(x):
+        return x.sum(dim=-1)
+    ```
+
+    Passes:
+
+    ```tilespec
+    KERNEL SPEC: total
+    Description: Row sums.
+    Operations: [sum]
+    Inputs:
+      - x: shape=(N, D), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_total(x):
+        return x.sum(dim=-1)
+    ```
+    """
+
+    code: ClassVar[str] = "TS413"
+    name: ClassVar[str] = "output-shape-mismatch"
+    output: str
+    declared: str
+    given: str
+
+    def message(self) -> str:
+        """State the fault."""
+        return f"`{self.output}` is declared as {self.declared}, the reference gives {self.given}"
+
+    def help(self) -> str | None:
+        """Give the shape."""
+        return f"declare shape={self.given}, or change what the reference returns"
+
+
+@dataclass(frozen=True)
+class OutputDtypeMismatch(Rule):
+    """An output whose declared dtype is not the dtype that the reference gives.
+
+    Fails: the product of two float16 tensors is float16.
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles every element.
+    Operations: [mul]
+    Inputs:
+      - x: shape=(N,), dtype=float16
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_double(x):
+        return x * 2
+    ```
+
+    Passes:
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles every element.
+    Operations: [mul]
+    Inputs:
+      - x: shape=(N,), dtype=float16
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_double(x):
+        return x.float() * 2
+    ```
+    """
+
+    code: ClassVar[str] = "TS414"
+    name: ClassVar[str] = "output-dtype-mismatch"
+    output: str
+    declared: str
+    given: str
+
+    def message(self) -> str:
+        """State the fault."""
+        return f"`{self.output}` is declared as {self.declared}, the reference gives {self.given}"
+
+    def help(self) -> str | None:
+        """Give the cast."""
+        return f"declare dtype={self.given}, or end the reference with `.to(torch.{self.declared})`"
+
+
+@dataclass(frozen=True)
+class RandomOperation(Rule):
+    """A function that draws random numbers.
+
+    A kernel is compared with its reference value by value, which random numbers rule out.
+
+    Fails:
+
+    ```tilespec
+    KERNEL SPEC: drop
+    Description: Drops elements.
+    Operations: [dropout]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_drop(x):
+        return F.dropout(x, 0.5)
+    ```
+
+    Passes: dropout does nothing outside training.
+
+    ```tilespec
+    KERNEL SPEC: scale
+    Description: Doubles; dropout is inactive.
+    Operations: [mul]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_scale(x):
+        return F.dropout(x * 2, 0.5, training=False)
+    ```
+    """
+
+    code: ClassVar[str] = "TS415"
+    name: ClassVar[str] = "random-operation"
+    function: str
+
+    def message(self) -> str:
+        """State the fault."""
+        return f"`{self.function}` draws random numbers"
+
+    def help(self) -> str | None:
+        """Say how to keep it."""
+        return "pass `training=False`, or pass the mask in as an input"
+
+
+@dataclass(frozen=True)
+class UnusedInput(Rule):
+    """An input that the reference takes and never uses.
+
+    Fails:
+
+    ```tilespec
+    KERNEL SPEC: scale
+    Description: Doubles every element.
+    Operations: [mul]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+      - bias: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_scale(x, bias):
+        return x * 2
+    ```
+
+    Passes:
+
+    ```tilespec
+    KERNEL SPEC: scale
+    Description: Doubles every element.
+    Operations: [mul]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_scale(x):
+        return x * 2
+    ```
+    """
+
+    code: ClassVar[str] = "TS416"
+    name: ClassVar[str] = "unused-input"
+    severity: ClassVar[Severity] = Severity.WARNING
+    input: str
+
+    def message(self) -> str:
+        """State the fault."""
+        return f"no output of the reference depends on `{self.input}`"
+
+
+@dataclass(frozen=True)
+class ScalarFixed(Rule):
+    """A scalar that decides the program, so that its declared value is built into the kernel.
+
+    An axis number, a group count or a flag cannot change from launch to launch. The launcher rejects other values.
+
+    Fails: `dim` chooses which loop the kernel runs.
+
+    ```tilespec
+    KERNEL SPEC: total
+    Description: Sums one axis.
+    Operations: [sum]
+    Inputs:
+      - x: shape=(N, D), dtype=float32
+      - dim: scalar int = 1
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_total(x, dim=1):
+        return x.sum(dim=dim)
+    ```
+
+    Passes:
+
+    ```tilespec
+    KERNEL SPEC: total
+    Description: Sums one axis.
+    Operations: [sum]
+    Inputs:
+      - x: shape=(N, D), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_total(x):
+        return x.sum(dim=1)
+    ```
+    """
+
+    code: ClassVar[str] = "TS417"
+    name: ClassVar[str] = "scalar-fixed"
+    severity: ClassVar[Severity] = Severity.NOTE
+    scalar: str
+    value: str
+
+    def message(self) -> str:
+        """State the fault."""
+        return f"`{self.scalar}` decides the program, so the kernel is built for {self.value} only"
+
+
+@dataclass(frozen=True)
+class ContractionMismatch(Rule):
+    """A matrix product whose inner dims differ.
+
+    Fails: `D` columns meet `N` rows.
+
+    ```tilespec
+    KERNEL SPEC: scores
+    Description: Scores of queries against keys.
+    Operations: [matmul]
+    Inputs:
+      - q: shape=(N, D), dtype=float32
+      - k: shape=(N, D), dtype=float32
+    Outputs:
+      - y: shape=(N, N), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_scores(q, k):
+        return q @ k
+    ```
+
+    Passes:
+
+    ```tilespec
+    KERNEL SPEC: scores
+    Description: Scores of queries against keys.
+    Operations: [matmul]
+    Inputs:
+      - q: shape=(N, D), dtype=float32
+      - k: shape=(N, D), dtype=float32
+    Outputs:
+      - y: shape=(N, N), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_scores(q, k):
+        return q @ k.T
+    ```
+    """
+
+    code: ClassVar[str] = "TS418"
+    name: ClassVar[str] = "contraction-mismatch"
+    expression: str
+    left: str
+    left_dim: str
+    right: str
+    right_dim: str
+    transposes: bool = False
+
+    def message(self) -> str:
+        """State the fault."""
+        return (
+            f"`{self.expression}` contracts `{self.left_dim}` of `{self.left}` with `{self.right_dim}` of `{self.right}`"
+        )
+
+    def label(self) -> str | None:
+        """Say what is missing."""
+        return f"needs {self.left_dim} rows, has {self.right_dim}"
+
+    def help(self) -> str | None:
+        """Suggest the transpose where it fits."""
+        return f"transpose it: `{self.right}.transpose(-2, -1)`" if self.transposes else None
+
+
+@dataclass(frozen=True)
+class BroadcastMismatch(Rule):
+    """Shapes that do not broadcast.
+
+    Aligned at the last axis, two dims must be equal, or one of them 1.
+
+    Fails: `D` against `N`.
+
+    ```tilespec
+    KERNEL SPEC: shift
+    Description: Adds a bias.
+    Operations: [add]
+    Inputs:
+      - x: shape=(N, D), dtype=float32
+      - bias: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N, D), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_shift(x, bias):
+        return x + bias
+    ```
+
+    Passes:
+
+    ```tilespec
+    KERNEL SPEC: shift
+    Description: Adds a bias.
+    Operations: [add]
+    Inputs:
+      - x: shape=(N, D), dtype=float32
+      - bias: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N, D), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_shift(x, bias):
+        return x + bias[:, None]
+    ```
+    """
+
+    code: ClassVar[str] = "TS419"
+    name: ClassVar[str] = "broadcast-mismatch"
+    expression: str
+    left: str
+    left_shape: str
+    right: str
+    right_shape: str
+
+    def message(self) -> str:
+        """State the fault."""
+        return (
+            f"`{self.expression}`: {self.left_shape} of `{self.left}` "
+            f"does not broadcast with {self.right_shape} of `{self.right}`"
+        )
+
+
+@dataclass(frozen=True)
+class IncompleteCoverage(Rule):
+    """An operation of the forward pass that no kernel performs.
+
+    The forward pass is what the end-to-end reference computes. Every compute op of it belongs to a kernel; only
+    allocation, views and concatenation may stay outside. `Keep in PyTorch: [op] because "..."` leaves one out openly.
+
+    Fails: the end-to-end reference applies a GELU that the kernel lacks.
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles every element.
+    Operations: [mul]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_double(x):
+        return x * 2
+    ---
+    ## Composition Notes
+    def reference_end(x):
+        return F.gelu(x * 2)
+    ```
+
+    Passes:
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles every element.
+    Operations: [mul, gelu]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_double(x):
+        return F.gelu(x * 2)
+    ---
+    ## Composition Notes
+    def reference_end(x):
+        return F.gelu(x * 2)
+    ```
+    """
+
+    code: ClassVar[str] = "TS420"
+    name: ClassVar[str] = "incomplete-coverage"
+    operation: str
+    origin: str
+
+    def message(self) -> str:
+        """State the fault."""
+        return f"no kernel performs `{self.operation}` of the forward pass (`{self.origin}`)"
+
+    def help(self) -> str | None:
+        """Say what to add."""
+        return (
+            f"add a KERNEL SPEC with `Operations: [{self.operation}]`, or fuse it into the kernel before it; "
+            f'`Keep in PyTorch: [{self.operation}] because "..."` leaves it out openly'
+        )
+
+
+@dataclass(frozen=True)
+class OperationNotPerformed(Rule):
+    """An entry of `Operations` that the kernel's reference does not perform.
+
+    Fails: there is no softmax in the reference.
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles every element.
+    Operations: [mul, softmax]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_double(x):
+        return x * 2
+    ```
+
+    Passes:
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles every element.
+    Operations: [mul]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_double(x):
+        return x * 2
+    ```
+    """
+
+    code: ClassVar[str] = "TS421"
+    name: ClassVar[str] = "operation-not-performed"
+    operation: str
+    performed: tuple[str, ...]
+
+    def message(self) -> str:
+        """State the fault."""
+        return f"`{self.operation}` is listed, but the reference does not perform it"
+
+    def help(self) -> str | None:
+        """List what it performs."""
+        return f"the reference performs: {', '.join(self.performed)}" if self.performed else None
+
+
+@dataclass(frozen=True)
+class OperationNotListed(Rule):
+    """An operation of the reference that `Operations` leaves out.
+
+    A bias inside a linear layer or a convolution, casts, and rearrangements may be left unlisted.
+
+    Fails: the GELU is not listed.
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles every element.
+    Operations: [mul]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_double(x):
+        return F.gelu(x * 2)
+    ```
+
+    Passes:
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles every element.
+    Operations: [mul, gelu]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_double(x):
+        return F.gelu(x * 2)
+    ```
+    """
+
+    code: ClassVar[str] = "TS422"
+    name: ClassVar[str] = "operation-not-listed"
+    operation: str
+
+    def message(self) -> str:
+        """State the fault."""
+        return f"the reference performs `{self.operation}`, which `Operations` does not list"
+
+    def help(self) -> str | None:
+        """Say what to add."""
+        return f"add `{self.operation}` to `Operations`"
+
+
+@dataclass(frozen=True)
+class WiringDisproved(Rule):
+    """Kernels that, however they are connected, do not compute the end-to-end reference.
+
+    Every wiring that names, shapes and dependencies allow is evaluated on random numbers in float64 and compared.
+
+    Fails: the kernel doubles, the end-to-end reference triples.
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles every element.
+    Operations: [mul]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_double(x):
+        return x * 2
+    ---
+    ## Composition Notes
+    def reference_end(x):
+        return x * 3
+    ```
+
+    Passes:
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles every element.
+    Operations: [mul]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_double(x):
+        return x * 2
+    ---
+    ## Composition Notes
+    def reference_end(x):
+        return x * 2
+    ```
+    """
+
+    code: ClassVar[str] = "TS423"
+    name: ClassVar[str] = "wiring-disproved"
+    tried: int
+    difference: str
+
+    def message(self) -> str:
+        """State the fault."""
+        if self.tried == 1:
+            return f"the kernels, as connected, do not compute the end-to-end reference: {self.difference}"
+        return f"none of {self.tried} ways to connect the kernels computes the end-to-end reference: {self.difference}"
+
+    def help(self) -> str | None:
+        """Say how to settle it."""
+        return "state the source of an input with `from=kernel.output`, or mend the reference that differs"
+
+
+@dataclass(frozen=True)
+class ReferenceMissing(Rule):
+    """A kernel without reference code whose operations do not say what it computes.
+
+    A missing reference is generated from `Operations` where the registry can; here it cannot.
+
+    Fails:
+
+    ```tilespec
+    KERNEL SPEC: odd
+    Description: Does something unheard of.
+    Operations: [frobnicate]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    ```
+
+    Passes:
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles every element.
+    Operations: [mul]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_double(x):
+        return x * 2
+    ```
+    """
+
+    code: ClassVar[str] = "TS424"
+    name: ClassVar[str] = "reference-missing"
+    kernel: str
+
+    def message(self) -> str:
+        """State the fault."""
+        return f"`{self.kernel}` has no reference"
+
+    def help(self) -> str | None:
+        """Say what to write."""
+        return f"write `def reference_{self.kernel}(...)` under `PyTorch Reference:`"
+
+
+@dataclass(frozen=True)
+class UndeclaredParameter(Rule):
+    """A parameter of the end-to-end reference that no kernel takes.
+
+    The composition's inputs are the kernels' inputs, by name. A parameter that none of them declares has no shape.
+
+    Fails: no kernel has an input `z`.
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles every element.
+    Operations: [mul]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_double(x):
+        return x * 2
+    ---
+    ## Composition Notes
+    def reference_end(z):
+        return z * 2
+    ```
+
+    Passes:
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles every element.
+    Operations: [mul]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_double(x):
+        return x * 2
+    ---
+    ## Composition Notes
+    def reference_end(x):
+        return x * 2
+    ```
+    """
+
+    code: ClassVar[str] = "TS425"
+    name: ClassVar[str] = "undeclared-parameter"
+    function: str
+    parameter: str
+
+    def message(self) -> str:
+        """State the fault."""
+        return f"`{self.parameter}` of `{self.function}` is an input of no kernel"
+
+    def help(self) -> str | None:
+        """Say what to do."""
+        return "give it the name of the kernel input that it feeds"
