@@ -159,8 +159,10 @@ def _known(expr: Expr, values: Mapping[str, int]) -> int | None:
     return expr.evaluate(values) if expr.symbols <= values.keys() else None
 
 
-def _fit(subject: Subject, pools: Mapping[str, list[int]], drawn: dict[str, int], budget: Budget) -> dict[str, int]:
-    """Replace the largest sizes by smaller ones of their pool until the case fits the budget."""
+def _fit(
+    subject: Subject, pools: Mapping[str, list[int]], drawn: dict[str, int], budget: Budget, kept: str | None
+) -> dict[str, int]:
+    """Replace the largest sizes by smaller ones of their pool until the case fits the budget, `kept` last."""
     sizes = dict(drawn)
     for _ in range(64):
         full = subject.sizes(sizes)
@@ -169,7 +171,7 @@ def _fit(subject: Subject, pools: Mapping[str, list[int]], drawn: dict[str, int]
         shrinkable = [name for name, size in sizes.items() if any(other < size for other in pools[name])]
         if not shrinkable:
             break
-        name = max(shrinkable, key=lambda item: sizes[item])
+        name = max(shrinkable, key=lambda item: (item != kept, sizes[item]))
         smaller = [size for size in pools[name] if size < sizes[name]]
         sizes[name] = smaller[len(smaller) // 2]
     return sizes
@@ -202,7 +204,9 @@ def cases(
         for name in subject.free_symbols
     }
     drawn = {name: draw(st.sampled_from(pool)) for name, pool in pools.items()}
-    fitted = _fit(subject, pools, _repair(subject, drawn), budget)
+    # One dim may stay long while the others give way: long sums show a poor accumulator, wide rows a second tile.
+    kept = draw(st.sampled_from([None, *drawn])) if drawn else None
+    fitted = _fit(subject, pools, _repair(subject, drawn), budget, kept)
     open_ended = [name for name in fitted if name not in subject.dims]
     if empty and open_ended and draw(st.integers(0, 39)) == 39:
         fitted[draw(st.sampled_from(open_ended))] = 0

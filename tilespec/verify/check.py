@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -24,11 +23,10 @@ from tilespec.verify.compare import compare, place
 from tilespec.verify.guard import Guard, unwritten
 from tilespec.verify.inputs import make_tensor, strided
 from tilespec.verify.load import Runner
+from tilespec.verify.nudge import REFUSALS, Nudge
 from tilespec.verify.subject import Case, Reference, TensorCase
 
 __all__ = ["CaseResult", "arguments", "call_arguments", "exact_float32", "run_case"]
-
-_NUDGES = 3
 
 
 @dataclass(frozen=True)
@@ -103,40 +101,8 @@ def _references(
         return reference(values, False), reference(values, True)  # noqa: FBT003 - the flag is the whole question
     except torch.OutOfMemoryError:
         raise
-    except (RuntimeError, ValueError, IndexError, TypeError, ArithmeticError) as error:
+    except REFUSALS as error:
         return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"
-
-
-def _nudger(
-    reference: Reference, values: Mapping[str, Tensor | float | int | bool], position: int
-) -> Callable[[], list[Tensor]]:
-    """Return a function that evaluates output `position` in float32 with inputs moved by one rounding."""
-    cache: list[Tensor] = []
-
-    def nudged() -> list[Tensor]:
-        if cache:
-            return cache
-        for attempt in range(_NUDGES):
-            moved: dict[str, Tensor | float | int | bool] = {}
-            for name, value in values.items():
-                if not isinstance(value, Tensor) or not value.dtype.is_floating_point:
-                    moved[name] = value
-                    continue
-                wide = value if value.dtype == torch.float64 else value.float()
-                generator = torch.Generator(value.device).manual_seed(attempt)
-                side = torch.rand(value.shape, generator=generator, device=value.device) < 0.5
-                unit = torch.finfo(wide.dtype).eps / 2
-                moved[name] = torch.where(side, wide * (1 + 2 * unit), wide * (1 - unit))
-            outputs = _references(reference, moved)
-            if not isinstance(outputs, str):
-                eager, golden = outputs
-                cache.extend(
-                    item.double() if item.dtype.is_floating_point else item
-                    for item in (eager[position], golden[position])
-                )
-        return cache
-
-    return nudged
 
 
 def _form(runner: Runner, results: tuple[Tensor, ...], eager: tuple[Tensor, ...]) -> Rule | None:
@@ -232,7 +198,7 @@ def _run(runner: Runner, case: Case) -> CaseResult:
     again = _again(runner, case, names, results, kept)
     if isinstance(again, OutputNotFresh):
         return CaseResult(fault=again)
-    ratio = 0.0
+    ratio, nudge = 0.0, Nudge(subject.reference, pristine)
     for position, (name, result) in enumerate(zip(names, results, strict=True)):
         found = compare(
             name,
@@ -240,7 +206,8 @@ def _run(runner: Runner, case: Case) -> CaseResult:
             golden[position],
             eager[position],
             subject.numerics.tolerance,
-            _nudger(subject.reference, pristine, position),
+            nudge,
+            position,
         )
         ratio = max(ratio, found.ratio)
         if found.fault is not None:

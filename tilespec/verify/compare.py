@@ -10,6 +10,7 @@ from torch import Tensor
 
 from tilespec.diagnostics import Rule
 from tilespec.rules.verify import MisplacedNonFinite, WrongResult
+from tilespec.verify.nudge import Nudge
 
 __all__ = ["Comparison", "compare", "place"]
 
@@ -46,17 +47,14 @@ def compare(
     golden: Tensor,
     eager: Tensor,
     tolerance: tuple[float, float] | None,
-    nudged: Callable[[], list[Tensor]],
+    nudge: Nudge,
+    position: int,
 ) -> Comparison:
-    """Compare one output.
-
-    `nudged` gives goldens of inputs that were moved by one rounding of float32: how far these lie apart is what no kernel
-    can know. It is asked only when the cheaper limits don't suffice.
-    """
+    """Compare output `position`; `nudge` is asked only when the limits at hand don't suffice."""
     if result.numel() == 0:
         return Comparison(0.0)
     if not result.dtype.is_floating_point:
-        return _exact(name, result, golden, eager, nudged)
+        return _exact(name, result, golden, eager, nudge.hull, position)
     fault = _non_finite(name, result, golden, eager)
     if fault is not None:
         return Comparison(float("inf"), fault)
@@ -67,29 +65,55 @@ def compare(
     zero = torch.zeros((), dtype=torch.float64, device=golden.device)
     expected, error = torch.where(usable, golden, zero), torch.where(usable, (wide - golden).abs(), zero)
     if tolerance is not None:
-        limit = tolerance[1] + tolerance[0] * expected.abs()
-        return _judge(name, result, golden, error, limit, None)
-    scale = expected.abs() + expected.square().mean().sqrt()
-    smallest = max(torch.finfo(result.dtype).smallest_normal * torch.finfo(result.dtype).eps, 0.0) * 2
-    absolute = smallest if result.dtype == torch.float64 else max(smallest, _TINY)
-    known = usable & torch.isfinite(eager.double())
-    share, norm = _share(torch.where(known, (eager.double() - golden).abs(), zero), scale, expected)
-    floor = _floor(result.dtype)
-
-    def limits(factor: float, whole: float) -> tuple[Tensor, Tensor]:
-        return (
-            max(2 * factor, floor) * scale + absolute,
-            max(2 * whole, floor) * expected.square().sum().sqrt() + absolute * expected.numel() ** 0.5,
-        )
-
-    found = _judge(name, result, golden, error, *limits(share, norm))
+        return _judge(name, result, golden, error, tolerance[1] + tolerance[0] * expected.abs(), None)
+    limits = _Limits(result.dtype, expected)
+    limits.learn(eager, golden)
+    found = _judge(name, result, golden, error, *limits.both())
     if found.fault is None:
         return found
-    for other in nudged():
-        both = usable & torch.isfinite(other)
-        apart, whole = _share(torch.where(both, (other - golden).abs(), zero), scale, expected)
-        share, norm = max(share, 4 * apart), max(norm, 4 * whole)
-    return _judge(name, result, golden, error, *limits(share, norm))
+    for other_eager, other_golden in nudge.samples(position, result.numel()):
+        limits.learn(other_eager, other_golden)
+    found = _judge(name, result, golden, error, *limits.both())
+    if found.fault is None:
+        return found
+    low, high = golden.clone(), golden.clone()
+    for other in nudge.hull(position):
+        low, high = torch.fmin(low, other), torch.fmax(high, other)
+    error = torch.where(usable, torch.maximum(low - wide, wide - high).clamp_min(0.0), zero)
+    return _judge(name, result, golden, error, *limits.both())
+
+
+class _Limits:
+    """The limits of one output: what eager needs, twice, and at least the floor of the dtype.
+
+    An element is held to its own size and the root mean square of the tensor: what cancels to nearly nothing is as
+    uncertain as what it was made of.
+    """
+
+    def __init__(self, dtype: torch.dtype, expected: Tensor) -> None:
+        info = torch.finfo(dtype)
+        smallest = info.smallest_normal * info.eps * 2
+        self._absolute = smallest if dtype == torch.float64 else max(smallest, _TINY)
+        self._floor = _floor(dtype)
+        self._expected = expected
+        self._scale = expected.abs() + expected.square().mean().sqrt()
+        self._share = self._norm = 0.0
+
+    def learn(self, eager: Tensor, golden: Tensor) -> None:
+        """Take another sample of eager's error into account."""
+        near = eager.double()
+        known = torch.isfinite(near) & torch.isfinite(golden)
+        error = torch.where(known, (near - golden).abs(), torch.zeros_like(golden))
+        share, norm = _share(error, self._scale, self._expected)
+        self._share, self._norm = max(self._share, share), max(self._norm, norm)
+
+    def both(self) -> tuple[Tensor, Tensor]:
+        """Return the limit of every element and that of the norm of all."""
+        size = self._expected.square().sum().sqrt()
+        return (
+            max(2 * self._share, self._floor) * self._scale + self._absolute,
+            max(2 * self._norm, self._floor) * size + self._absolute * self._expected.numel() ** 0.5,
+        )
 
 
 def _share(error: Tensor, scale: Tensor, expected: Tensor) -> tuple[float, float]:
@@ -144,13 +168,13 @@ def _non_finite(name: str, result: Tensor, golden: Tensor, eager: Tensor) -> Rul
 
 
 def _exact(
-    name: str, result: Tensor, golden: Tensor, eager: Tensor, nudged: Callable[[], list[Tensor]]
+    name: str, result: Tensor, golden: Tensor, eager: Tensor, hull: Callable[[int], list[Tensor]], position: int
 ) -> Comparison:
     """Compare integers and bools: equal to the golden or to eager, except where rounding decides."""
     wrong = (result.to(golden.dtype) != golden) & (result != eager)
     if not bool(wrong.any()):
         return Comparison(0.0)
-    for other in nudged():
+    for other in hull(position):
         wrong &= other == golden
     if not bool(wrong.any()):
         return Comparison(1.0)

@@ -12,10 +12,11 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-__all__ = ["Allocation", "Guard"]
+__all__ = ["Allocation", "Guard", "unwritten"]
 
 _BAND = 512
 """Bytes on either side: a multiple of the alignment that torch gives, so that guarded tensors are aligned alike."""
+_STAND_IN = str(Path(__file__).resolve().parent.parent / "interpret" / "host.py")
 _FLOAT, _OTHER = 0xFF, 0xA5
 """0xFF is NaN in every float type; 0xA5 is an integer nobody computes and no valid bool."""
 
@@ -67,9 +68,16 @@ class Guard(TorchFunctionMode):
         made = func(*args, **(kwargs or {}))
         if getattr(func, "__name__", "") not in _ALLOCATORS or not isinstance(made, Tensor):
             return made
-        if not sys._getframe(1).f_code.co_filename.startswith(self._folder):  # noqa: SLF001 - the documented way to ask who calls
+        if not self._called_by_generated_code():
             return made
         return self._guarded(made, filled="empty" not in func.__name__)
+
+    def _called_by_generated_code(self) -> bool:
+        frame = sys._getframe(2)  # noqa: SLF001 - the documented way to ask who calls
+        # The interpreter puts one frame of its own between a launcher and torch.
+        while frame.f_code.co_filename == _STAND_IN and frame.f_back is not None:
+            frame = frame.f_back
+        return frame.f_code.co_filename.startswith(self._folder)
 
     def _guarded(self, made: Tensor, *, filled: bool) -> Tensor:
         span = sum((size - 1) * step for size, step in zip(made.shape, made.stride(), strict=True)) + 1
@@ -90,7 +98,12 @@ class Guard(TorchFunctionMode):
         return next((item for item in self.allocations if item.storage == address), None)
 
 
-_ALLOCATORS = frozenset({"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "zeros", "zeros_like", "new_zeros", "full", "full_like", "new_full", "ones", "ones_like"})
+_ALLOCATORS = frozenset(
+    """
+    empty empty_like empty_strided new_empty new_empty_strided zeros zeros_like new_zeros full full_like new_full ones
+    ones_like
+    """.split()
+)
 
 
 def unwritten(tensor: Tensor, allocation: Allocation) -> Tensor:

@@ -13,6 +13,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from tilespec.interpret import load_package
 from tilespec.verify.subject import Subject
 
 __all__ = ["Device", "Runner", "device_label", "load_runner", "pick_device"]
@@ -60,9 +61,8 @@ def load_runner(subject: Subject, device: str) -> Runner:
     if device == "cuda":
         module = _import(path, folder)
     else:
-        from tilespec.interpret import load_module  # noqa: PLC0415 - the interpreter is big, and a GPU run needs none
-
-        module = load_module(path)
+        middle = "kernels." if path.parent.name == "kernels" else ""
+        module = load_package(folder, module=f"{middle}{path.stem}", allow_alias=bool(subject.inplace))
     call = getattr(module, subject.function)
     return Runner(subject, module, call, "cuda" if device == "cuda" else "cpu", folder)
 

@@ -56,9 +56,11 @@ class Recorder(TorchDispatchMode):
 def _in_launch() -> bool:
     """Whether the call comes from the tile interpreter, which stands for the GPU and computes with torch."""
     frame = sys._getframe(2)  # noqa: SLF001 - the documented way to ask who calls
-    inside = str(_PACKAGE / "interpret")
+    inside = _PACKAGE / "interpret"
     while frame.f_back is not None:
-        if frame.f_code.co_filename.startswith(inside):
+        name = frame.f_code.co_filename
+        # `host.py` stands for torch itself and passes on what a launcher asks of it.
+        if name.startswith(str(inside)) and name != str(inside / "host.py"):
             return True
         frame = frame.f_back
     return False

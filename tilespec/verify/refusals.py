@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 import torch
@@ -35,7 +36,7 @@ def accepted_faults(runner: Runner, case: Case) -> Iterator[Rule]:
         if runner.device == "cuda":
             faults["memory on the CPU"] = good.cpu()
         for fault, bad in faults.items():
-            outcome = _outcome(runner, {**values, tensor.name: bad}, tensor.name)
+            outcome = _outcome(runner, {**values, tensor.name: bad})
             if outcome is not None:
                 yield ArgumentAccepted(tensor.name, fault, outcome)
 
@@ -54,9 +55,7 @@ def _within(size: Expr, names: set[str]) -> bool:
     return size.symbol is not None and size.symbol in names
 
 
-def _outcome(
-    runner: Runner, values: Mapping[str, Tensor | float | int | bool], name: str
-) -> str | None:
+def _outcome(runner: Runner, values: Mapping[str, Tensor | float | int | bool]) -> str | None:
     """Return what went wrong when the launcher was to refuse; None if it refused well.
 
     With two tensors that disagree, either may be called the wrong one, so any input's name will do.
@@ -65,8 +64,8 @@ def _outcome(
     try:
         runner.call(*tensors, **scalars)
     except (TypeError, ValueError) as error:
-        names = [item.name for item in runner.subject.tensors]
-        if any(other in str(error) for other in (name, *names)):
+        names = "|".join(re.escape(item.name) for item in runner.subject.tensors)
+        if re.search(rf"\b({names})\b", str(error)):
             return None
         return f"refused without naming it: {type(error).__name__}: {error}"
     except Exception as error:  # noqa: BLE001 - whatever generated code raises is the finding

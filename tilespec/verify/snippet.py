@@ -13,7 +13,7 @@ __all__ = ["snippet"]
 _REPORT = '''\
 results = module.{function}({call})
 results = results if isinstance(results, tuple) else (results,)
-wide = [v.double() if torch.is_tensor(v) and v.is_floating_point() else v for v in ({values})]
+wide = [v.double() if torch.is_tensor(v) and v.is_floating_point() else v for v in [{values}]]
 expected = reference.{reference}(*wide)
 expected = expected if isinstance(expected, tuple) else (expected,)
 for result, golden in zip(results, expected, strict=True):
@@ -27,9 +27,9 @@ def snippet(runner: Runner, case: Case, message: str) -> str:
     """Return a Python script that builds the arguments of `case`, launches, and prints result and golden."""
     subject = runner.subject
     lines = [f"# {line}" for line in (f"{subject.name}: {message}", case.describe())]
-    lines += ["import importlib.util", "from pathlib import Path", "", "import torch", ""]
+    lines += ["import importlib", "import sys", "from pathlib import Path", "", "import torch", ""]
     if runner.device == "interpreter":
-        lines += ["from tilespec.interpret import load_module", ""]
+        lines += ["from tilespec.interpret import load_package", ""]
     lines += [
         f"package = Path({str(runner.folder)!r})",
         f"device = {runner.torch_device!r}",
@@ -39,11 +39,15 @@ def snippet(runner: Runner, case: Case, message: str) -> str:
         "",
         inspect.getsource(inputs.strided),
         "",
-        *_LOAD,
+        "sys.path.insert(0, str(package.parent))",
     ]
-    path = subject.module.resolve().relative_to(runner.folder).as_posix()
-    loader = "load" if runner.device == "cuda" else "load_module"
-    lines += [f"module = {loader}(package / {path!r})", 'reference = load(package / "reference.py")', ""]
+    path = subject.module.resolve().relative_to(runner.folder)
+    dotted = ".".join(path.with_suffix("").parts)
+    if runner.device == "cuda":
+        lines += [f'module = importlib.import_module(f"{{package.name}}.{dotted}")']
+    else:
+        lines += [f"module = load_package(package, module={dotted!r})"]
+    lines += ['reference = importlib.import_module(f"{package.name}.reference")', ""]
     lines += [_tensor(item) for item in case.tensors]
     lines += [f"{name} = {value!r}" for name, value in case.scalars]
     names = [item.name for item in subject.tensors]
@@ -52,22 +56,11 @@ def snippet(runner: Runner, case: Case, message: str) -> str:
         _REPORT.format(
             function=subject.function,
             call=", ".join(names + scalars),
-            values="".join(f"{item.name}, " for item in subject.inputs),
+            values=", ".join(item.name for item in subject.inputs),
             reference=subject.reference_name or f"reference_{subject.name}",
         )
     )
     return "\n".join(lines)
-
-
-_LOAD = (
-    "def load(path):",
-    "    spec = importlib.util.spec_from_file_location(path.stem, path)",
-    "    module = importlib.util.module_from_spec(spec)",
-    "    spec.loader.exec_module(module)",
-    "    return module",
-    "",
-    "",
-)
 
 
 def _tensor(item: TensorCase) -> str:

@@ -151,6 +151,11 @@ class Case:
             total += count
         return total
 
+    @property
+    def form(self) -> tuple[object, ...]:
+        """Sizes, dtypes and layouts: what a launch depends on apart from the values."""
+        return (self.sizes, tuple((item.dtype, item.layout) for item in self.tensors))
+
     def describe(self) -> str:
         """Say in one line what is special about this case."""
         sizes = ", ".join(f"{name}={value}" for name, value in self.sizes)

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import torch
 from torch import Tensor
 
-from tilespec.diagnostics import SourceText
+from tilespec.diagnostics import SourceText, Span
 from tilespec.model.dims import sym
 from tilespec.model.types import TensorSpec
-from tilespec.diagnostics import Span
 from tilespec.verify.subject import Subject
 
 LINEAR = '''\
@@ -62,7 +60,7 @@ def launch(x, w, b):
     if M == 0:
         return y, s
     stream = torch.cuda.current_stream()
-    TM, TN, TK = 16, 32, 16
+    TM, TN, TK = 16, 16, 16
     if N > 0:
         ct.launch(stream, (ct.cdiv(M, TM), ct.cdiv(N, TN)), linear_kernel, (x, w, b, y, TM, TN, TK))
     ct.launch(stream, (ct.cdiv(M, TM),), rows_kernel, (y, s, TM, TN))
@@ -91,23 +89,79 @@ def tensor(name: str, *dims: str, dtype: str = "float16", inplace: str | None = 
     )
 
 
-def linear_subject(folder: Path, source: str = LINEAR) -> Subject:
-    """Write a package with this source below `folder` and return it as a subject."""
+RELU = '''\
+"""relu: y = x where x is not below 0."""
+
+import cuda.tile as ct
+import torch
+
+
+@ct.kernel
+def relu_kernel(x, y, TM: ct.Constant[int], TN: ct.Constant[int]):
+    m, n = ct.bid(0), ct.bid(1)
+    value = ct.load(x, (m, n), (TM, TN), padding_mode=ct.PaddingMode.ZERO)
+    value = ct.where(value < 0.0, 0.0, value)
+    ct.store(y, (m, n), value.astype(y.dtype))
+
+
+def launch(x):
+    """Return y (M, N) for x (M, N)."""
+    if x.dim() != 2:
+        raise ValueError(f"x: expected 2 dims, got {x.dim()}")
+    if x.dtype != torch.float32:
+        raise TypeError(f"x: expected float32, got {x.dtype}")
+    M, N = x.shape
+    y = torch.empty((M, N), dtype=x.dtype, device=x.device)
+    if M > 0 and N > 0:
+        ct.launch(torch.cuda.current_stream(), (ct.cdiv(M, 8), ct.cdiv(N, 32)), relu_kernel, (x, y, 8, 32))
+    return y
+'''
+
+
+def relu(values: Mapping[str, Tensor | float | int | bool], widen: bool) -> tuple[Tensor, ...]:  # noqa: FBT001
+    (x,) = (value for value in values.values() if isinstance(value, Tensor))
+    return ((x.double() if widen else x).relu(),)
+
+
+def _write(folder: Path, name: str, source: str, reference: str) -> Path:
     kernels = folder / "planted" / "kernels"
     kernels.mkdir(parents=True)
-    module = kernels / "linear.py"
+    (folder / "planted" / "__init__.py").write_text("")
+    (folder / "planted" / "reference.py").write_text(reference)
+    module = kernels / f"{name}.py"
     module.write_text(source)
-    (folder / "planted" / "reference.py").write_text(
+    return module
+
+
+def linear_subject(folder: Path, source: str = LINEAR) -> Subject:
+    """Write a package with this source below `folder` and return it as a subject."""
+    reference = (
         "import torch\n\n\ndef reference_linear(x, w, b):\n    y = x @ w + b\n    return y, y.sum(dim=1)\n"
     )
     return Subject(
         name="linear",
-        module=module,
+        module=_write(folder, "linear", source, reference),
         function="launch",
         source=SourceText("linear.tilespec", "KERNEL SPEC: linear\n"),
         span=Span(0, 11),
         inputs=(tensor("x", "M", "K"), tensor("w", "K", "N"), tensor("b", "N")),
         outputs=(tensor("y", "M", "N"), tensor("s", "M")),
         reference=linear,
-        tiles=(16, 32),
+        tiles=(16,),
+    )
+
+
+def relu_subject(folder: Path, source: str = RELU) -> Subject:
+    """Write a package with this source below `folder` and return it as a subject."""
+    reference = "import torch\n\n\ndef reference_relu(x):\n    return torch.relu(x)\n"
+    return Subject(
+        name="relu",
+        module=_write(folder, "relu", source, reference),
+        function="launch",
+        source=SourceText("relu.tilespec", "KERNEL SPEC: relu\n"),
+        span=Span(0, 11),
+        inputs=(tensor("x", "M", "N", dtype="float32"),),
+        outputs=(tensor("y", "M", "N", dtype="float32"),),
+        reference=relu,
+        tiles=(8, 32),
     )
