@@ -13,10 +13,13 @@ from tilespec.diagnostics import SourceText, Span
 from tilespec.model.dims import Expr
 
 __all__ = [
+    "Completeness",
     "DimRange",
     "Edge",
     "FloatRange",
+    "KeptOp",
     "Kernel",
+    "Mapping",
     "Numerics",
     "Operation",
     "ReferenceText",
@@ -161,6 +164,23 @@ class Edge(_Model):
     why: str
 
 
+class Mapping(_Model):
+    """One line of a hand-written completeness check: ops on one side, kernel ids on the other."""
+
+    left: tuple[str, ...]
+    right: tuple[str, ...]
+    span: Span
+
+
+class Completeness(_Model):
+    """A hand-written `## Completeness Check`. `gaps` is None where the file has no `Gaps:` line."""
+
+    operations: tuple[str, ...]
+    mapping: tuple[Mapping, ...]
+    gaps: tuple[str, ...] | None
+    span: Span
+
+
 class SpecFile(_Model):
     """A whole file. `order` lists kernel ids so that producers stand first; `levels` groups what may run together."""
 
@@ -171,6 +191,8 @@ class SpecFile(_Model):
     types: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     end_to_end: ReferenceText | None = None
     source_path: str | None = None
+    """The `Source` field as written: `model.py:FFN`."""
+    completeness: Completeness | None = None
     order: tuple[str, ...] = ()
     levels: tuple[tuple[str, ...], ...] = ()
 

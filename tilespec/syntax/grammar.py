@@ -224,7 +224,6 @@ class _Build(Transformer):
         return tuple(self.name(child) for child in children if child.type == "ID")
 
     def step(self, children: list[Token]) -> Name:
-        self.count(self.span(children[0]))
         return self.name(children[0])
 
     def parallel(self, children: list[OrderNode]) -> OrderNode:

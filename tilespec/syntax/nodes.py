@@ -341,11 +341,13 @@ class FileNode:
 
 def names_in_order(order: OrderNode) -> Iterator[Name]:
     """Yield the kernel ids of an execution order, from left to right."""
-    if isinstance(order, Name):
-        yield order
-        return
-    for step in order.steps:
-        yield from names_in_order(step)
+    stack: list[OrderNode] = [order]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Name):
+            yield node
+        else:
+            stack.extend(reversed(node.steps))
 
 
 def symbols_in(dim: DimNode) -> Iterator[Symbol]:

@@ -1,0 +1,309 @@
+"""TS3xx: shapes, dtypes, dims, scalars and settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tilespec.diagnostics import Rule, Severity
+
+__all__ = [
+    "BenchMismatch",
+    "CircularDim",
+    "DuplicateDim",
+    "EdgeMismatch",
+    "EmptyRange",
+    "InplaceMismatch",
+    "InvalidDefault",
+    "InvalidExpression",
+    "InvalidSetting",
+    "LayoutRank",
+    "NonPositiveDim",
+    "UnboundSymbol",
+    "UnknownDtype",
+    "UnknownLayout",
+    "UnknownScalarKind",
+    "UnusedDim",
+]
+
+
+def _meant(close: str | None) -> str | None:
+    return f"did you mean `{close}`?" if close else None
+
+
+@dataclass(frozen=True)
+class UnknownDtype(Rule):
+    """A dtype that is none."""
+
+    code: ClassVar[str] = "TS301"
+    name: ClassVar[str] = "unknown-dtype"
+    dtype: str
+    close: str | None = None
+
+    def message(self) -> str:
+        return f"`{self.dtype}` is no dtype"
+
+    def help(self) -> str | None:
+        known = "float16, bfloat16, float32, float64, float8_e4m3fn, float8_e5m2, int8, uint8, int32, int64 and bool"
+        return _meant(self.close) or f"the dtypes are {known}"
+
+    def replacement(self) -> str | None:
+        return self.close
+
+
+@dataclass(frozen=True)
+class NonPositiveDim(Rule):
+    """A literal dim of zero or less."""
+
+    code: ClassVar[str] = "TS302"
+    name: ClassVar[str] = "non-positive-dim"
+    dim: str
+    value: int
+
+    def message(self) -> str:
+        shown = f"`{self.dim}`" if self.dim == str(self.value) else f"`{self.dim}`, which is {self.value}"
+        return f"dim {shown}, is less than 1" if "which" in shown else f"dim {shown} is less than 1"
+
+    def help(self) -> str | None:
+        return "a size is at least 1; a tensor without dims has `shape=()`"
+
+
+@dataclass(frozen=True)
+class InvalidExpression(Rule):
+    """An expression that has no value."""
+
+    code: ClassVar[str] = "TS303"
+    name: ClassVar[str] = "invalid-expression"
+    text: str
+    reason: str
+    advice: str | None = None
+
+    def message(self) -> str:
+        return f"`{self.text}` {self.reason}"
+
+    def help(self) -> str | None:
+        return self.advice
+
+
+@dataclass(frozen=True)
+class UnboundSymbol(Rule):
+    """A symbol that only an output uses, so that no call could know it."""
+
+    code: ClassVar[str] = "TS304"
+    name: ClassVar[str] = "unbound-symbol"
+    symbol: str
+    output: str
+    close: str | None = None
+
+    def message(self) -> str:
+        return f"no input has the size `{self.symbol}` of output `{self.output}`"
+
+    def help(self) -> str | None:
+        return _meant(self.close) or f"state it under `Dims:`, as in `{self.symbol}: = 4 * D`, or take it from an input's shape"
+
+    def label(self) -> str | None:
+        return "only here"
+
+
+@dataclass(frozen=True)
+class EdgeMismatch(Rule):
+    """An output wired to an input of another shape or dtype."""
+
+    code: ClassVar[str] = "TS305"
+    name: ClassVar[str] = "edge-mismatch"
+    consumer: str
+    producer: str
+    wanted: str
+    given: str
+
+    def message(self) -> str:
+        return f"`{self.consumer}` is `{self.wanted}`, but `{self.producer}` is `{self.given}`"
+
+    def help(self) -> str | None:
+        return "make both sides agree, or wire the input to another output"
+
+
+@dataclass(frozen=True)
+class EmptyRange(Rule):
+    """A range or set that holds no value, or one that isn't a size."""
+
+    code: ClassVar[str] = "TS306"
+    name: ClassVar[str] = "empty-range"
+    text: str
+    reason: str
+
+    def message(self) -> str:
+        return f"`{self.text}` {self.reason}"
+
+    def help(self) -> str | None:
+        return "write the lower end first, sizes of at least 1, a step of at least 1"
+
+
+@dataclass(frozen=True)
+class CircularDim(Rule):
+    """Dims that are defined by each other."""
+
+    code: ClassVar[str] = "TS307"
+    name: ClassVar[str] = "circular-dim"
+    symbols: tuple[str, ...]
+
+    def message(self) -> str:
+        return f"dims are defined in a circle: `{' -> '.join((*self.symbols, self.symbols[0]))}`"
+
+    def help(self) -> str | None:
+        return "leave one of them free"
+
+
+@dataclass(frozen=True)
+class DuplicateDim(Rule):
+    """A dim symbol or type variable that is defined twice in a file."""
+
+    code: ClassVar[str] = "TS308"
+    name: ClassVar[str] = "duplicate-dim"
+    symbol: str
+    kind: str = "dim"
+
+    def message(self) -> str:
+        return f"{self.kind} `{self.symbol}` is defined twice"
+
+    def help(self) -> str | None:
+        return "a symbol means the same in the whole file: keep one definition"
+
+
+@dataclass(frozen=True)
+class UnusedDim(Rule):
+    """A symbol under `Dims` or `Types` that no tensor uses."""
+
+    code: ClassVar[str] = "TS309"
+    name: ClassVar[str] = "unused-dim"
+    severity: ClassVar[Severity] = Severity.WARNING
+    symbol: str
+    close: str | None = None
+    kind: str = "dim"
+
+    def message(self) -> str:
+        return f"no tensor uses the {self.kind} `{self.symbol}`"
+
+    def help(self) -> str | None:
+        return _meant(self.close) or "remove the line"
+
+
+@dataclass(frozen=True)
+class UnknownScalarKind(Rule):
+    """A scalar that is neither `float` nor `int` nor `bool`."""
+
+    code: ClassVar[str] = "TS310"
+    name: ClassVar[str] = "unknown-scalar-kind"
+    kind: str
+    close: str | None = None
+
+    def message(self) -> str:
+        return f"`{self.kind}` is no kind of scalar"
+
+    def help(self) -> str | None:
+        return _meant(self.close) or "write `scalar float`, `scalar int` or `scalar bool`"
+
+    def replacement(self) -> str | None:
+        return self.close
+
+
+@dataclass(frozen=True)
+class InvalidDefault(Rule):
+    """A default that isn't of the scalar's kind."""
+
+    code: ClassVar[str] = "TS311"
+    name: ClassVar[str] = "invalid-default"
+    scalar: str
+    kind: str
+    written: str
+
+    def message(self) -> str:
+        return f"default `{self.written}` of scalar `{self.scalar}` is no {self.kind}"
+
+    def help(self) -> str | None:
+        return {"bool": "write `True` or `False`", "int": "write a whole number"}.get(self.kind, "write a number")
+
+
+@dataclass(frozen=True)
+class UnknownLayout(Rule):
+    """A layout that isn't known."""
+
+    code: ClassVar[str] = "TS312"
+    name: ClassVar[str] = "unknown-layout"
+    layout: str
+    close: str | None = None
+
+    def message(self) -> str:
+        return f"`{self.layout}` is no layout"
+
+    def help(self) -> str | None:
+        return _meant(self.close) or "the layouts are `contiguous` and `channels_last`"
+
+    def replacement(self) -> str | None:
+        return self.close
+
+
+@dataclass(frozen=True)
+class LayoutRank(Rule):
+    """`channels_last` of a tensor that has no channel axis to put last."""
+
+    code: ClassVar[str] = "TS313"
+    name: ClassVar[str] = "layout-rank"
+    tensor: str
+    rank: int
+
+    def message(self) -> str:
+        return f"`{self.tensor}` has {self.rank} dims, `channels_last` needs 4 or 5"
+
+    def help(self) -> str | None:
+        return "remove `layout=channels_last`"
+
+
+@dataclass(frozen=True)
+class InvalidSetting(Rule):
+    """An entry of `Numerics` that isn't one."""
+
+    code: ClassVar[str] = "TS314"
+    name: ClassVar[str] = "invalid-setting"
+    key: str
+    reason: str
+    advice: str
+
+    def message(self) -> str:
+        return f"`{self.key}` {self.reason}"
+
+    def help(self) -> str | None:
+        return self.advice
+
+
+@dataclass(frozen=True)
+class BenchMismatch(Rule):
+    """A `Bench` shape that the file rules out."""
+
+    code: ClassVar[str] = "TS315"
+    name: ClassVar[str] = "bench-mismatch"
+    symbol: str
+    reason: str
+    close: str | None = None
+
+    def message(self) -> str:
+        return f"`Bench` sets `{self.symbol}`, {self.reason}"
+
+    def help(self) -> str | None:
+        return _meant(self.close) or "use symbols of the kernel's shapes and sizes that `Dims` allows"
+
+
+@dataclass(frozen=True)
+class InplaceMismatch(Rule):
+    """An in-place output of another shape or dtype than the input that it overwrites."""
+
+    code: ClassVar[str] = "TS316"
+    name: ClassVar[str] = "inplace-mismatch"
+    output: str
+    target: str
+
+    def message(self) -> str:
+        return f"`{self.output}` overwrites `{self.target}`, but has another shape or dtype"
+
+    def help(self) -> str | None:
+        return "give both the same shape and dtype"
