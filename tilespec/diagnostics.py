@@ -10,6 +10,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
+from itertools import accumulate
 from typing import ClassVar
 
 __all__ = ["Diagnostic", "Findings", "Label", "Rule", "Severity", "SourceText", "Span"]
@@ -36,9 +37,8 @@ class SourceText:
 
     @cached_property
     def _line_starts(self) -> list[int]:
-        starts = [0]
-        starts.extend(index + 1 for index, char in enumerate(self.text) if char == "\n")
-        return starts
+        # One slice a line instead of one step a character: this runs for every file that is read.
+        return [0, *accumulate(len(line) + 1 for line in self.text.split("\n")[:-1])]
 
     def position(self, offset: int) -> tuple[int, int]:
         """Return the line and column of `offset`, both counted from 1."""

@@ -26,8 +26,10 @@ from tilespec.syntax.nodes import (
     Note,
     Number,
     OperationNode,
+    OrderNode,
     ReferenceNode,
     ScalarNode,
+    Sequence,
     Setting,
     ShapeNode,
     SourceNode,
@@ -49,6 +51,7 @@ _SCALAR = re.compile(
     r"([A-Za-z_]\w*)[ \t]*:[ \t]*scalar[ \t]+([A-Za-z_]\w*)(?:[ \t]*=[ \t]*(\d{1,18}(?:\.\d{1,18})?(?:e-?\d{1,3})?))?[ \t]*\Z"
 )
 _LIST = re.compile(r"\s*\[([\w \t,]*)\]\s*\Z")
+_CHAIN = re.compile(r"[ \t]*([A-Za-z_]\w*(?:[ \t]*->[ \t]*[A-Za-z_]\w*)*)[ \t]*\Z")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _SOURCE = re.compile(r"[ \t]*(\S[^\n]*?):([A-Za-z_][\w.]*)[ \t]*(?:#[^\n]*)?\Z")
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
@@ -129,7 +132,8 @@ class _Parser:
             self.once(summary, "parallel", raw, self.prose(value))
         elif key == "Execution order":
             if self.text[raw.start : raw.end].strip():
-                self.once(summary, "order", raw, self.value("order", raw.start, raw.end))
+                order = self.quick_order(raw.start, raw.end) or self.value("order", raw.start, raw.end)
+                self.once(summary, "order", raw, order)
         elif key == "Source":
             match = _SOURCE.match(self.text[raw.start : raw.end])
             if match:
@@ -331,6 +335,14 @@ class _Parser:
             names.append(Name(word, Span(at, at + len(word))))
             position += len(piece) + 1
         return tuple(names)
+
+    def quick_order(self, begin: int, end: int) -> OrderNode | None:
+        """Read `a -> b -> c` of plain words; None when the grammar has to look."""
+        match = _CHAIN.match(self.text, begin, end)
+        if match is None:
+            return None
+        names = tuple(Name(word[0], Span(*word.span())) for word in _WORD.finditer(self.text, *match.span(1)))
+        return Sequence(names, names[0].span.to(names[-1].span)) if len(names) > 1 else names[0]
 
     def entries(self, raw: RawField, *, outputs: bool) -> tuple[InputNode, ...] | None:
         found: list[InputNode] = []
