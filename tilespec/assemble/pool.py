@@ -12,12 +12,14 @@ import selectors
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from tilespec.assemble.types import Assembly, AssemblyError, Job, Remark
 
@@ -35,25 +37,39 @@ Progress = Callable[[int, int, Job, Assembly], None]
 class _Worker:
     """One compiling process and its pipes."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
         self._buffer = b""
+        self._lock = threading.Lock()
+        self._ended = False
 
     def _started(self) -> subprocess.Popen[bytes]:
-        if self._process is None or self._process.poll() is not None:
-            self.close()
-            root = str(Path(__file__).resolve().parents[2])
-            search = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
-            self._buffer = b""
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "tilespec.assemble.worker"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env={**os.environ, "PYTHONPATH": search},
-                start_new_session=True,  # its compiler ends with it, and Ctrl-C reaches us alone
-            )
-        return self._process
+        with self._lock:
+            if self._ended:
+                raise EOFError
+            if self._process is None or self._process.poll() is not None:
+                self._drop()
+                self._process = self._start()
+            return self._process
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        root = str(Path(__file__).resolve().parents[2])
+        search = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
+        self._buffer = b""
+        return subprocess.Popen(
+            [sys.executable, "-m", "tilespec.assemble.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={
+                **os.environ,
+                "PYTHONPATH": search,
+                "TMPDIR": self._folder,
+                "CUDA_TILE_TEMP_DIR": self._folder,
+            },
+            start_new_session=True,  # its compiler ends with it, and Ctrl-C reaches us alone
+        )
 
     def ask(self, request: Mapping[str, Any], limit: float) -> dict[str, Any]:
         """Send one request; raise `TimeoutError` or `EOFError` if no answer comes."""
@@ -82,21 +98,22 @@ class _Worker:
         line, _, self._buffer = self._buffer.partition(b"\n")
         return line
 
-    def close(self) -> None:
-        """End the process and whatever it started."""
+    def close(self, *, forever: bool = False) -> None:
+        """End the process and whatever it started; a later request starts another unless this is forever."""
+        with self._lock:
+            self._ended = self._ended or forever
+            self._drop()
+
+    def _drop(self) -> None:
         process, self._process = self._process, None
         if process is None:
             return
-        try:
+        with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                try:
+            with suppress(BrokenPipeError):
+                if pipe is not None:
                     pipe.close()
-                except BrokenPipeError:
-                    continue
         process.wait()
 
 
@@ -114,10 +131,15 @@ def _request(job: Job, timeout: float) -> dict[str, Any]:
 
 
 def _assembly(job: Job, answer: Mapping[str, Any], seconds: float) -> Assembly:
-    common = {"kernel": job.function, "target": job.target, "aligned": job.aligned, "seconds": seconds}
+    common: dict[str, Any] = {
+        "kernel": job.function,
+        "target": job.target or "front end",
+        "aligned": job.aligned,
+        "seconds": seconds,
+    }
     if "error" in answer:
         return Assembly(**common, error=AssemblyError(**answer["error"]))
-    remarks = tuple(Remark(**remark) for remark in answer["remarks"])
+    remarks = tuple(Remark(**remark) for remark in answer.get("remarks", ()))
     return Assembly(**common, **{**answer, "remarks": remarks})
 
 
@@ -127,9 +149,10 @@ class Assembler:
     def __init__(self, processes: int | None = None, *, timeout: float = DEFAULT_TIMEOUT) -> None:
         self.processes = max(1, processes or os.cpu_count() or 1)
         self.timeout = timeout
-        self._workers = [_Worker() for _ in range(self.processes)]
+        self._folder = tempfile.TemporaryDirectory(prefix="tilespec-compile-")
+        self._workers = [_Worker(self._folder.name) for _ in range(self.processes)]
 
-    def __enter__(self) -> Assembler:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -141,9 +164,10 @@ class Assembler:
         self.close()
 
     def close(self) -> None:
-        """End all processes."""
+        """End all processes and drop their temporary files."""
         for worker in self._workers:
-            worker.close()
+            worker.close(forever=True)
+        self._folder.cleanup()
 
     def compile(self, job: Job) -> Assembly:
         """Compile one kernel on the first process."""
@@ -182,7 +206,7 @@ class Assembler:
             while len(results) < len(jobs):
                 number, outcome = finished.get()
                 if isinstance(outcome, BaseException):
-                    raise outcome
+                    raise outcome  # noqa: TRY301 - handled together with an interrupt
                 results[number] = outcome
                 if progress is not None:
                     progress(len(results), len(jobs), jobs[number], outcome)
@@ -190,8 +214,9 @@ class Assembler:
             stop.set()
             self.close()
             raise
-        for thread in threads:
-            thread.join()
+        finally:
+            for thread in threads:
+                thread.join()
         return [results[number] for number in range(len(jobs))]
 
     def _run(self, worker: _Worker, job: Job) -> Assembly:
@@ -202,7 +227,7 @@ class Assembler:
             worker.close()
             message = f"no answer within {self.timeout + _GRACE:.0f} s"
             answer = {"error": {"kind": "timeout", "exception": "TimeoutError", "message": message}}
-        except EOFError:
+        except (EOFError, OSError):
             worker.close()
             message = "the compiling process ended without an answer"
             answer = {"error": {"kind": "crash", "exception": "EOFError", "message": message}}

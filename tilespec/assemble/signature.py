@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-import cuda.tile as ct
-from cuda.tile.compilation import (
+import cuda.tile as ct  # type: ignore[import-untyped]
+from cuda.tile.compilation import (  # type: ignore[import-untyped]
     ArrayConstraint,
     CallingConvention,
     KernelSignature,
@@ -34,7 +34,9 @@ def _array(entry: Mapping[str, Any], *, aligned: bool) -> ArrayConstraint:
     ones = tuple(entry.get("ones", ()))
     known = rank <= _MAX_FACTS_RANK
     aligned = aligned and known
-    stride_steps = [16 // itemsize if aligned and itemsize <= 16 and axis != unit else 1 for axis in range(rank)]
+    stride_steps = [
+        16 // itemsize if aligned and itemsize <= 16 and axis != unit else 1 for axis in range(rank)
+    ]
     return ArrayConstraint(
         dtype,
         rank,

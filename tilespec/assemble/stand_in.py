@@ -24,6 +24,7 @@ class Absent:
         return Absent()
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:  # noqa: ANN401 - a decorator returns its function
+        """Return the one function that was given, as a decorator would, else nothing of use."""
         if len(args) == 1 and not keywords and callable(args[0]):
             return args[0]
         return Absent()
@@ -37,6 +38,7 @@ class Absent:
     __ror__ = __or__
 
     def __mro_entries__(self, bases: tuple[object, ...]) -> tuple[type, ...]:
+        """Let classes derive from it."""
         return (Absent,)
 
 

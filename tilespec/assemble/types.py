@@ -24,7 +24,8 @@ class Job:
     module_path: Path
     function: str
     arguments: Sequence[Mapping[str, Any]]
-    target: str
+    target: str | None
+    """Such as `sm_90`; `None` runs the front end of the compiler only."""
     hints: Mapping[str, Any] = field(default_factory=dict)
     aligned: bool = True
     keep: Path | None = None
@@ -34,7 +35,7 @@ class Job:
     def label(self) -> str:
         """A short name for progress lines."""
         variant = "aligned" if self.aligned else "ragged"
-        return f"{self.module_path.stem}.{self.function} {self.target} {variant}"
+        return f"{self.module_path.stem}.{self.function} {self.target or 'front end'} {variant}"
 
 
 @dataclass(frozen=True)
@@ -88,4 +89,6 @@ class Assembly:
     @property
     def scalar_contractions(self) -> tuple[Remark, ...]:
         """Contractions that don't run on tensor cores."""
-        return tuple(remark for remark in self.remarks if remark.category == "tensorcore" and not remark.passed)
+        return tuple(
+            remark for remark in self.remarks if remark.category == "tensor-core" and not remark.passed
+        )

@@ -23,6 +23,8 @@ from tilespec.assemble.cubin import resources
 __all__ = ["main", "serve"]
 
 _REMARK: Final = re.compile(r"^--- !(?P<kind>\w+)\n(?P<body>.*?)^\.\.\.", re.MULTILINE | re.DOTALL)
+_ARGUMENT: Final = re.compile(r"^  - (\w+):\s*(.*(?:\n {4,}.*)*)", re.MULTILINE)
+_PLACE: Final = re.compile(r"""loc\("[^"]*":\d+:\d+\):""")
 _TOOLCHAIN_CODE: Final = 5
 
 
@@ -49,36 +51,37 @@ class _Modules:
         return module
 
 
-def _fields(body: str) -> dict[str, str]:
-    """Read the top-level `key: value` pairs of one remark."""
-    found = {}
-    for line in body.splitlines():
-        key, colon, value = line.partition(":")
-        if colon and key and not key[0].isspace():
-            found[key.strip()] = value.strip().strip("'\"")
-    return found
+def _text(body: str) -> str:
+    """Join the arguments of one remark; a reason that is repeated for each copy of a load is given once."""
+    parts: dict[str, None] = {}
+    for name, value in _ARGUMENT.findall(body):
+        words = _PLACE.sub("\n", value.replace("'", ""))
+        reasons = dict.fromkeys(" ".join(reason.split()) for reason in words.splitlines() if reason.strip())
+        if name != "RemarkId" and reasons:
+            parts["; ".join(reasons)] = None
+    return ": ".join(parts)
 
 
 def _remarks(text: str) -> list[dict[str, Any]]:
-    listed = []
+    """Read the report of the target compiler, without repetitions."""
+    listed: dict[str, dict[str, Any]] = {}
     for match in _REMARK.finditer(text):
         body = match["body"]
-        fields = _fields(body)
+        category = re.search(r"^Pass:\s*(\S+)", body, re.MULTILINE)
         line = re.search(r"\bLine:\s*(\d+)", body)
-        words = re.findall(r"^\s*-\s*\w+:\s*(.*)$", body, re.MULTILINE)
-        listed.append(
-            {
-                "category": fields.get("Pass", ""),
-                "message": " ".join(" ".join(word.strip().strip("'\"") for word in words).split()),
-                "line": int(line[1]) if line else None,
-                "passed": match["kind"] == "Passed",
-            }
-        )
-    return listed
+        message = _text(body)
+        remark = {
+            "category": category[1].lower() if category else "",
+            "message": message,
+            "line": int(line[1]) if line else None,
+            "passed": match["kind"] == "Passed" and "failed" not in message.lower(),
+        }
+        listed.setdefault(json.dumps(remark), remark)
+    return [listed[key] for key in sorted(listed, key=lambda key: (listed[key]["line"] or 0, key))]
 
 
 def _compile(request: dict[str, Any], modules: _Modules) -> dict[str, Any]:
-    from cuda.tile.compilation import export_kernel  # noqa: PLC0415 - a failure of it is an answer
+    from cuda.tile.compilation import export_kernel  # type: ignore[import-untyped] # noqa: PLC0415 - its failure is an answer
 
     from tilespec.assemble.signature import signature  # noqa: PLC0415 - imports cuda.tile
 
@@ -90,6 +93,8 @@ def _compile(request: dict[str, Any], modules: _Modules) -> dict[str, Any]:
     target = request["target"]
     stream = io.BytesIO()
     export_kernel(kernel, [wanted], stream, gpu_code=target, output_format="tileir_bytecode")
+    if target is None:
+        return {}
     cubin, remarks = _assemble(stream.getvalue(), kernel, target, request["timeout"])
     if request["keep"]:
         Path(request["keep"]).write_bytes(cubin)
@@ -104,9 +109,11 @@ def _compile(request: dict[str, Any], modules: _Modules) -> dict[str, Any]:
     }
 
 
-def _assemble(bytecode: bytes, kernel: Any, target: str, timeout: float) -> tuple[bytes, list[dict[str, Any]]]:  # noqa: ANN401
+def _assemble(
+    bytecode: bytes, kernel: Any, target: str, timeout: float
+) -> tuple[bytes, list[dict[str, Any]]]:  # noqa: ANN401
     """Run the target compiler; the same call as `launch` makes, with remarks switched on."""
-    from cuda.tile._compile import compile_cubin  # noqa: PLC0415, PLC2701 - the public export gives no remarks
+    from cuda.tile._compile import compile_cubin  # type: ignore[import-untyped] # noqa: PLC0415 - public calls give no remarks
 
     with tempfile.TemporaryDirectory(prefix="tilespec-") as folder:
         source = Path(folder) / "kernel.bytecode"
@@ -126,12 +133,10 @@ def _kind(error: Exception) -> str:
         return "unsupported"
     if isinstance(error, (FileNotFoundError, ImportError)):
         return "toolchain"
-    code = getattr(error, "return_code", None)
-    if isinstance(code, int):
-        if code == _TOOLCHAIN_CODE:
-            return "toolchain"
-        if code < 0:
-            return "crash"
+    ended = re.match(r"Return code (-?\d+)", str(getattr(error, "message", "")))
+    if ended:
+        code = int(ended[1])
+        return "toolchain" if code == _TOOLCHAIN_CODE else "crash" if code < 0 else "refused"
     return "refused"
 
 
