@@ -264,6 +264,7 @@ def _tensor(
         _layout(layout, shape, inplace=tensor.name in subject.inplace),
         low,
         high,
+        None if bounds is None else bounds.other,
     )
 
 

@@ -59,7 +59,7 @@ def exact_float32() -> Iterator[None]:
 
 def _tensor(item: TensorCase, device: str) -> Tensor:
     dtype: torch.dtype = getattr(torch, item.dtype)
-    values = make_tensor(item.shape, dtype, item.kind, item.seed, device, item.low, item.high)
+    values = make_tensor(item.shape, dtype, item.kind, item.seed, device, item.low, item.high, item.other)
     return values if item.layout is None else strided(values, item.layout.stride, item.layout.offset)
 
 
@@ -72,15 +72,13 @@ def arguments(case: Case, device: str) -> dict[str, Tensor | float | int | bool]
 
 def call_arguments(
     runner: Runner, values: Mapping[str, Tensor | float | int | bool]
-) -> tuple[list[Tensor], dict[str, float | int | bool]]:
-    """Split arguments as a launcher takes them: tensors by position, scalars by name."""
-    tensors = [value for item in runner.subject.tensors if isinstance(value := values[item.name], Tensor)]
-    scalars = {
-        item.name: value
-        for item in runner.subject.scalars
-        if not isinstance(value := values[item.name], Tensor)
-    }
-    return tensors, scalars
+) -> tuple[list[Tensor], dict[str, Tensor | float | int | bool]]:
+    """Split arguments as the function takes them: by name where its parameters have these names, else in order."""
+    subject = runner.subject
+    if runner.by_name:
+        return [], {item.name: values[item.name] for item in subject.inputs}
+    tensors = [value for item in subject.tensors if isinstance(value := values[item.name], Tensor)]
+    return tensors, {item.name: values[item.name] for item in subject.scalars}
 
 
 def _bits(tensor: Tensor) -> Tensor:

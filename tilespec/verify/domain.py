@@ -14,7 +14,7 @@ _INTEGERS = frozenset({"int8", "uint8", "int16", "int32", "int64"})
 _THROUGH = frozenset(
     """
     view _unsafe_view reshape expand permute transpose t squeeze unsqueeze select slice clone alias detach _to_copy to
-    unfold flip cat stack contiguous lift_fresh_copy repeat convert_element_type constant_pad_nd
+    unfold flip cat stack contiguous lift_fresh_copy repeat convert_element_type constant_pad_nd where
     """.split()
 )
 """What moves or converts values without changing which they are."""
@@ -60,7 +60,7 @@ def input_bounds(graph: Graph) -> dict[str, Bounds]:
         for ref, extent in _indices(node, graph):
             for name in _sources(ref, nodes, inputs, _THROUGH):
                 if inputs[name] in _INTEGERS:
-                    found[name] = Bounds(extent=_smaller(found.get(name), extent))
+                    found[name] = Bounds(extent=_smaller(found.get(name), extent), other=_marker(graph, name))
         for ref, bounds in _domains(node):
             signs = _KEEPS_SIGN if (bounds.low or 0) > 0 else frozenset[str]()
             for name in _sources(ref, nodes, inputs, _THROUGH | signs):
@@ -71,6 +71,14 @@ def input_bounds(graph: Graph) -> dict[str, Bounds]:
 
 def _smaller(known: Bounds | None, extent: Expr) -> Expr:
     return extent if known is None or known.extent is None else known.extent.minimum(extent)
+
+
+def _marker(graph: Graph, name: str) -> int | None:
+    """Return a number that an index is compared with: often one that means "leave this out"."""
+    for node in graph.nodes:
+        if _base(node) in {"eq", "ne"} and node.args[0] == Ref(name) and isinstance(value := node.args[1], int):
+            return value
+    return None
 
 
 def _sources(ref: Ref, nodes: dict[str, Node], inputs: dict[str, str], through: frozenset[str]) -> Iterator[str]:

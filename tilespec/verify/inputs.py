@@ -22,8 +22,9 @@ def make_tensor(
     device: str,
     low: float | None = None,
     high: float | None = None,
+    other: int | None = None,
 ) -> torch.Tensor:
-    """Return random values: floats of a `kind` of `KINDS`, or uniform in `[low, high]`; integers in that range."""
+    """Return random values: floats of a `kind` of `KINDS`, or uniform in `[low, high]`; integers in that range or `other`."""
     generator = torch.Generator(device).manual_seed(seed)
     if dtype == torch.bool:
         return torch.rand(shape, generator=generator, device=device) < 0.5
@@ -31,7 +32,10 @@ def make_tensor(
         first, last = int(-8 if low is None else low), int(8 if high is None else high)
         info = torch.iinfo(dtype)
         first, last = max(first, info.min), min(last, info.max)
-        return torch.randint(first, last + 1, shape, generator=generator, device=device).to(dtype)
+        whole = torch.randint(first, last + 1, shape, generator=generator, device=device).to(dtype)
+        if other is not None:
+            whole[torch.rand(shape, generator=generator, device=device) < 0.1] = other
+        return whole
     wide = torch.float64 if dtype == torch.float64 else torch.float32
     if low is not None and high is not None:
         unit = torch.rand(shape, generator=generator, device=device, dtype=wide)

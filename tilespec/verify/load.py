@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,13 +24,15 @@ Device = Literal["auto", "cuda", "interpreter"]
 
 @dataclass(frozen=True)
 class Runner:
-    """A subject ready to run. `torch_device` is where its tensors live, `folder` where its generated code lies."""
+    """A subject ready to run. `torch_device` is where its tensors live, `folder` where its generated code lies; `by_name`
+    whether its parameters are called as the spec calls them."""
 
     subject: Subject
     module: ModuleType
     call: Callable[..., Tensor | tuple[Tensor, ...]]
     torch_device: str
     folder: Path
+    by_name: bool
 
     @property
     def device(self) -> str:
@@ -64,7 +67,13 @@ def load_runner(subject: Subject, device: str) -> Runner:
         middle = "kernels." if path.parent.name == "kernels" else ""
         module = load_package(folder, module=f"{middle}{path.stem}", allow_alias=bool(subject.inplace))
     call = getattr(module, subject.function)
-    return Runner(subject, module, call, "cuda" if device == "cuda" else "cpu", folder)
+    named = {
+        parameter.name
+        for parameter in inspect.signature(call).parameters.values()
+        if parameter.kind is not inspect.Parameter.POSITIONAL_ONLY
+    }
+    by_name = named >= {item.name for item in subject.inputs}
+    return Runner(subject, module, call, "cuda" if device == "cuda" else "cpu", folder, by_name)
 
 
 def _import(path: Path, folder: Path) -> ModuleType:

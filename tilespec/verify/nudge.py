@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from tilespec.reference.evaluate import EvaluationError
 from tilespec.verify.subject import Reference
 
 __all__ = ["REFUSALS", "Nudge"]
 
-REFUSALS = (RuntimeError, ValueError, IndexError, TypeError, ArithmeticError)
-"""What torch raises when a reference can't take its arguments."""
+REFUSALS = (EvaluationError, RuntimeError, ValueError, IndexError, TypeError, ArithmeticError)
+"""What is raised when a reference can't take its arguments."""
 
 _SAMPLES = 400
 _HULL = 4

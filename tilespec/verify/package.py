@@ -11,9 +11,9 @@ from typing import Any
 from torch import Tensor
 
 from tilespec.diagnostics import Diagnostic
-from tilespec.model.build import build_model
+from tilespec.model import build_model
 from tilespec.model.types import Edge, Kernel, ReferenceText, ScalarSpec, SpecFile, TensorSpec
-from tilespec.model.wiring import assignments
+from tilespec.model.wiring import assignments, composition_inputs, final_outputs
 from tilespec.reference.evaluate import evaluate
 from tilespec.reference.trace import trace_kernel
 from tilespec.syntax import parse, read_source
@@ -126,16 +126,12 @@ def _composed(
     inputs: dict[str, TensorSpec | ScalarSpec] = {}
     found: dict[str, Bounds] = {}
     by_place = {(edge.consumer, edge.input): edge for edge in edges}
-    for kernel_id in spec.order or tuple(kernel.id for kernel in spec.kernels):
-        for item in spec.kernel(kernel_id).inputs:
-            edge = by_place.get((kernel_id, item.name))
-            if isinstance(item, ScalarSpec):
-                inputs.setdefault(edge.output if edge else item.name, item)
-            elif edge is not None and edge.producer is None:
-                inputs.setdefault(edge.output, item.model_copy(update={"name": edge.output}))
-                if item.name in bounds[kernel_id]:
-                    found[edge.output] = bounds[kernel_id][item.name]
-    last = _final_outputs(spec, edges)
+    for item in composition_inputs(spec, edges):
+        inputs[item.name] = item.spec.model_copy(update={"name": item.name})
+        for kernel_id, name in item.consumers:
+            if name in bounds[kernel_id]:
+                found[item.name] = bounds[kernel_id][name]
+    last = final_outputs(spec, edges)
     tolerances = [kernel.numerics.tolerance for kernel in spec.kernels if kernel.numerics.tolerance is not None]
     numerics = spec.kernels[-1].numerics.model_copy(update={"tolerance": max(tolerances) if tolerances else None})
     return Subject(
@@ -152,17 +148,6 @@ def _composed(
         numerics=numerics,
         bounds=found,
         tiles=tuple(sorted({tile for kernel in kernels for tile in kernel.tiles})),
-    )
-
-
-def _final_outputs(spec: SpecFile, edges: tuple[Edge, ...]) -> tuple[tuple[str, TensorSpec], ...]:
-    """Return the outputs that nobody consumes, in file order."""
-    consumed = {(edge.producer, edge.output) for edge in edges}
-    return tuple(
-        (kernel.id, output)
-        for kernel in spec.kernels
-        for output in kernel.outputs
-        if (kernel.id, output.name) not in consumed
     )
 
 

@@ -65,6 +65,8 @@ def snippet(runner: Runner, case: Case, message: str) -> str:
 
 def _tensor(item: TensorCase) -> str:
     bounds = "" if item.low is None else f", low={item.low!r}, high={item.high!r}"
+    if item.other is not None:
+        bounds += f", other={item.other!r}"
     made = f"make_tensor({item.shape!r}, torch.{item.dtype}, {item.kind!r}, {item.seed}, device{bounds})"
     if item.layout is not None:
         made = f"strided({made}, {item.layout.stride!r}, {item.layout.offset})"

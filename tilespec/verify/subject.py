@@ -22,11 +22,12 @@ Reference = Callable[[Arguments, bool], tuple[Tensor, ...]]
 
 @dataclass(frozen=True)
 class Bounds:
-    """Which values an input may take: `low` and `high` of floats, or `[0, extent)` of an index."""
+    """Which values an input may take: `low` and `high` of floats, or `[0, extent)` of an index, and now and then `other`."""
 
     low: float | None = None
     high: float | None = None
     extent: Expr | None = None
+    other: int | None = None
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class TensorCase:
-    """One input of a case. `layout` None is contiguous; `kind`, `low`, `high` as in `make_tensor`."""
+    """One input of a case. `layout` None is contiguous; `kind`, `low`, `high`, `other` as in `make_tensor`."""
 
     name: str
     shape: tuple[int, ...]
@@ -130,6 +131,7 @@ class TensorCase:
     layout: Layout | None = None
     low: float | None = None
     high: float | None = None
+    other: int | None = None
 
 
 @dataclass(frozen=True)
