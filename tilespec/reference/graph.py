@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from tilespec.diagnostics import Span
 from tilespec.model.dims import Expr
 
-__all__ = ["Argument", "Graph", "Node", "Ref", "TensorMeta"]
+__all__ = ["Argument", "Graph", "Node", "Ref", "TensorMeta", "rename"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +75,29 @@ class Graph:
             if node.name == ref.name:
                 return node.results[ref.index or 0]
         raise KeyError(ref.name)
+
+
+def rename(graph: Graph, symbols: Mapping[str, Expr]) -> Graph:
+    """Return the graph with dim symbols replaced everywhere."""
+
+    def meta(item: TensorMeta) -> TensorMeta:
+        return TensorMeta(tuple(dim.substitute(symbols) for dim in item.shape), item.dtype)
+
+    def argument(item: Argument) -> Argument:
+        if isinstance(item, Expr):
+            return item.substitute(symbols)
+        return tuple(argument(part) for part in item) if isinstance(item, tuple) else item
+
+    return replace(
+        graph,
+        inputs=tuple((name, meta(item)) for name, item in graph.inputs),
+        nodes=tuple(
+            replace(
+                node,
+                args=tuple(argument(item) for item in node.args),
+                kwargs=tuple((name, argument(item)) for name, item in node.kwargs),
+                results=tuple(meta(item) for item in node.results),
+            )
+            for node in graph.nodes
+        ),
+    )

@@ -642,7 +642,8 @@ class _Writer:
         if len(grid) == 1:
             block.line(f"{grid[0].name} = ct.bid(0)")
             return
-        block.line("block = ct.bid(0)")
+        tiled_only = self.plan.swizzle is not None and len(grid) == len(self.plan.swizzle) - 1
+        block.line("tile = ct.bid(0)" if tiled_only else "block = ct.bid(0)")
         counts: dict[AxisAtom, str] = {}
         for axis in grid:
             if self.plan.role(axis) is Role.SCALAR:
@@ -656,8 +657,6 @@ class _Writer:
             if grid:
                 block.line(f"tile = block % ({counts[rows]} * {counts[columns]})")
                 block.line(f"block = block // ({counts[rows]} * {counts[columns]})")
-            else:
-                block.line("tile = block")
             block.line(f"# Blocks walk {group} rows of tiles at a time: those that run together share operands in L2.")
             block.line(f"first = tile // ({group} * {counts[columns]}) * {group}")
             block.line(f"rows = min({counts[rows]} - first, {group})")

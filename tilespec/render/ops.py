@@ -106,8 +106,8 @@ def expression(op: str, dtype: str, operand_dtype: str, args: Sequence[Text]) ->
         return call("ct.atan2", args[0], _like(args[0], 1.0)), None
     if op == "cast":
         return atom(f"{args[0].at_least(100)}.astype({cutile_dtype(dtype)})"), None
-    if op in HELPERS:
-        name = "erf64" if op == "erf" and operand_dtype == "float64" else op
+    name = _HELPER_OF.get((op, operand_dtype), _HELPER_OF.get((op, ""), op))
+    if name in HELPERS:
         return call(name, *args), name
     message = f"no cuTile form of `{op}`"
     raise KeyError(message)
@@ -118,7 +118,20 @@ def _like(value: Text, number: float) -> Text:
     return call("ct.where", binary("==", value, value), atom(repr(number)), atom(repr(number)))
 
 
+_HELPER_OF = {("erf", "float64"): "erf64", ("round", ""): "round_half_even", ("round", "float64"): "round_half_even64"}
+
 HELPERS: dict[str, str] = {
+    "mma_float32": '''
+def mma_float32(a, b):
+    """Return a @ b to float32 accuracy: three tfloat32 products of the high and low parts, in a fresh accumulator."""
+    a_high = a.astype(ct.tfloat32)
+    b_high = b.astype(ct.tfloat32)
+    a_low = (a - a_high.astype(ct.float32)).astype(ct.tfloat32)
+    b_low = (b - b_high.astype(ct.float32)).astype(ct.tfloat32)
+    product = ct.mma(a_low, b_high, ct.zeros((a.shape[0], b.shape[1]), dtype=ct.float32))
+    product = ct.mma(a_high, b_low, product)
+    return ct.mma(a_high, b_high, product)
+''',
     "sigmoid": '''
 def sigmoid(x):
     """1 / (1 + e^-x); tends to 0 and 1 without overflow."""
@@ -134,11 +147,17 @@ def trunc(x):
     """Round towards zero."""
     return ct.where(x < 0, ct.ceil(x), ct.floor(x))
 ''',
-    "round": '''
+    "round_half_even": '''
 def round_half_even(x):
     """Round to the nearest integer, ties to even: adding 1.5 * 2**23 leaves no fraction bits."""
     nearest = (x + 12582912.0) - 12582912.0
     return ct.where(ct.abs(x) < 4194304.0, nearest, x)
+''',
+    "round_half_even64": '''
+def round_half_even64(x):
+    """Round to the nearest integer, ties to even: adding 1.5 * 2**52 leaves no fraction bits."""
+    nearest = (x + 6755399441055744.0) - 6755399441055744.0
+    return ct.where(ct.abs(x) < 2251799813685248.0, nearest, x)
 ''',
     "expm1": '''
 def expm1(x):

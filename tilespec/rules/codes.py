@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tilespec.diagnostics import Rule
-from tilespec.rules import environment, graph, lowering, shapes, syntax, target, verify
+from tilespec.rules import environment, graph, lowering, package, schedule, shapes, syntax, target, verify
 
 __all__ = ["CODES"]
 
@@ -69,6 +69,7 @@ CODES: Mapping[str, type[Rule]] = {
     "TS502": lowering.UnsupportedArgument,
     "TS503": lowering.UnsupportedDtype,
     "TS504": lowering.ReferenceTooDeep,
+    "TS601": schedule.NoSchedule,
     "TS701": target.KernelRefused,
     "TS702": target.UnsupportedOnTarget,
     "TS703": target.CompileTimeout,
@@ -76,6 +77,7 @@ CODES: Mapping[str, type[Rule]] = {
     "TS705": target.CompilerUnusable,
     "TS706": target.RegisterSpill,
     "TS707": target.ScalarContraction,
+    "TS721": package.StalePackage,
     "TS801": verify.WrongResult,
     "TS802": verify.MisplacedNonFinite,
     "TS803": verify.UnwrittenOutput,

@@ -58,6 +58,9 @@ def find_access(
     guarded: bool,
 ) -> TileAccess | Gather:
     """Find the view that makes `index` a tile access; `guarded` marks a load whose index may leave the tensor."""
+    if not extents:
+        # A 0-d tensor is read and written as one element.
+        return TileAccess((Dim(ONE, None, ZERO),), (ONE,))
     dims: list[Dim] = []
     position = 0
     while position < len(index):

@@ -73,7 +73,10 @@ def _steps(program: Program, workspaces: list[Tensor]) -> list[tuple[Program, st
                 atom.name,
             )
         )
-        join = Reduce(total.dtype, total.op, Load(total.dtype, workspace, (share,)), (atom,), total.span)
+        # The joining axis has a name of its own: the next cut may read this sum in blocks that share another.
+        part = axis(f"part_{len(workspaces)}", const(_SHARES))
+        assert part.axis is not None  # noqa: S101 - axis() makes one atom
+        join = Reduce(total.dtype, total.op, Load(total.dtype, workspace, (part,)), (part.axis,), total.span)
         memo: dict[Node, Node] = {total: join}
         program = replace(
             program,

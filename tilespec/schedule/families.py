@@ -180,21 +180,23 @@ def _row_reduction(
     dealt: AxisAtom | None,
 ) -> list[KernelPlan]:
     rows = [item for item in stored if item != dealt][-1:]
-    rest = [item for item in folded if item != inner]
-    frame = (*rows, *rest, inner)
+    # Short axes that never meet the row (the partial sums of a split reduction) are one tile everywhere.
+    short = [item for item in folded if item != inner and _apart(program, item, inner)]
+    rest = [item for item in folded if item != inner and item not in short]
+    frame = (*rows, *short, *rest, inner)
     blocks = tuple(AxisPlan(item, Role.FULL).block for item in (*rest, inner))
     grid = [
         AxisPlan(item, Role.TILE, Fill(8192, blocks)) if item in rows else AxisPlan(item, Role.SCALAR)
         for item in stored
     ]
-    total = product(item.extent for item in folded)
+    total = product(item.extent for item in (*rest, inner))
     plans: list[KernelPlan] = []
     if dealt is None:
         narrow = (const(_NARROW_ROW) - total, (("occupancy", 4),))
         single = _plan(
             "reduction",
             program,
-            [*grid, *(AxisPlan(item, Role.FULL, Cover()) for item in (*rest, inner))],
+            [*grid, *(AxisPlan(item, Role.FULL, Cover()) for item in (*short, *rest, inner))],
             [frame],
             "row",
             condition=const(_ROW_LIMIT) - total,
@@ -208,13 +210,24 @@ def _row_reduction(
         else AxisPlan(item, Role.SCALAR)
         for item in stored
     ]
+    looped += [AxisPlan(item, Role.FULL, Cover()) for item in short]
     looped += [AxisPlan(item, Role.STEP) for item in rest]
     looped.append(AxisPlan(inner, Role.LOOP, Cover(2048 if not rows else 1024)))
     looped = _deal(looped, program, dealt)
     plans.append(
-        _plan("reduction", program, looped, [(*rows, inner)], "long_row", hints=(("occupancy", 4),))
+        _plan("reduction", program, looped, [(*rows, *short, inner)], "long_row", hints=(("occupancy", 4),))
     )
     return plans
+
+
+def _apart(program: Program, axis: AxisAtom, other: AxisAtom) -> bool:
+    """Whether `axis` is short and no value depends on both axes at once."""
+    extent = axis.extent.value
+    return (
+        extent is not None
+        and extent <= _NARROW_ROW
+        and not any({axis, other} <= node.free for node in postorder(store.value for store in program.stores))
+    )
 
 
 def _deal(axes: list[AxisPlan], program: Program, dealt: AxisAtom | None) -> list[AxisPlan]:

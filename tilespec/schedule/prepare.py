@@ -1,6 +1,6 @@
 """Bring a lowered program into the form that the families read.
 
-Stores of equal shape share their axes, `argmax`, `any` and their kin become plain reductions, axes are unified and split.
+Stores of equal shape share their axes; `argmax`, `any` and their kin become plain reductions; axes are unified again.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import replace
 from tilespec.ir.axes import unify
 from tilespec.ir.nodes import Compute, Const, Index, Node, Program, Reduce, Store, rewrite
 from tilespec.model.dims import ONE, Expr, axis, product
-from tilespec.schedule.regroup import split_axes, substitute_axes
+from tilespec.schedule.regroup import substitute_axes
 
 __all__ = ["prepare"]
 
@@ -25,7 +25,7 @@ def prepare(program: Program) -> Program:
             replace(store, value=rewrite(store.value, _plain_reduction, memo)) for store in program.stores
         ),
     )
-    return unify(split_axes(unify(program)))
+    return unify(program)
 
 
 def _share_store_axes(program: Program) -> Program:

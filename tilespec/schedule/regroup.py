@@ -1,8 +1,6 @@
-"""Split and merge axes, so that a program has few axes and every load can be a view of its tensor.
+"""Merge axes, so that a program has few and every load can be a view of its tensor.
 
-Splitting turns an axis that is only used through `//` and `%` into its digits (a GroupNorm written with `reshape` reduces
-over one axis of `C // G * H * W`; its digits are channel, row, column). Merging turns neighbouring axes that every load
-and store uses as neighbours into one (`b, s` of a linear layer become one row axis).
+Neighbouring axes that every load and store uses as neighbours become one: `b, s` of a linear layer are one row axis.
 
     before   y[b, s, f] = contract k: x[b, s, k] * w[k, f]
     after    y[m // S, m % S, f] = contract k: x[m // S, m % S, k] * w[k, f]      m = b*S + s
@@ -10,13 +8,13 @@ and store uses as neighbours into one (`b, s` of a linear layer become one row a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from tilespec.ir.nodes import Contract, Index, Load, Node, Program, Reduce, Scan, Store, postorder, rewrite
 from tilespec.model.dims import ONE, ZERO, AxisAtom, Expr, OpAtom, axis, product
 
-__all__ = ["linear_index", "merge_axes", "mergeable_groups", "recombine", "split_axes", "substitute_axes"]
+__all__ = ["linear_index", "merge_axes", "mergeable_groups", "recombine", "substitute_axes"]
 
 
 def recombine(expr: Expr) -> Expr:
@@ -102,92 +100,6 @@ def _digits(expr: Expr) -> tuple[AxisAtom, ...]:
     # The larger stride is the one that the other cannot be shown to reach.
     order.sort(key=lambda item: sum(1 for other in order if (strides[item] - strides[other]).is_nonnegative()))
     return tuple(reversed(order))
-
-
-def _index_expressions(program: Program) -> Iterator[Expr]:
-    for node in postorder(store.value for store in program.stores):
-        if isinstance(node, Load):
-            yield from (item for item in node.index if isinstance(item, Expr))
-        elif isinstance(node, Index):
-            yield node.expr
-        elif isinstance(node, Scan):
-            yield node.at
-    for store in program.stores:
-        yield from store.index
-
-
-def _quotients(expr: Expr) -> Iterator[OpAtom]:
-    for atom in expr.atoms():
-        if isinstance(atom, OpAtom) and atom.op in {"//", "%"}:
-            yield atom
-
-
-def split_axes(program: Program) -> Program:
-    """Split every axis that is taken apart by `//` and `%` with divisors that divide its extent in turn."""
-    scanned = {
-        node.axis for node in postorder(store.value for store in program.stores) if isinstance(node, Scan)
-    }
-    for _ in range(8):
-        radices: dict[AxisAtom, set[Expr]] = {}
-        for expr in _index_expressions(program):
-            for atom in _quotients(expr):
-                if atom.right.axes:
-                    continue
-                whole = atom.left.linear()
-                for item in atom.left.axes:
-                    if item in scanned or (whole is not None and whole[0].get(item) != ONE):
-                        continue
-                    radices.setdefault(item, set()).add(atom.right)
-        mapping: dict[AxisAtom, Expr] = {}
-        taken = {item.name for item in _all_axes(program)}
-        for item in sorted(radices, key=lambda entry: entry.name):
-            chain = _divisor_chain(item.extent, radices[item])
-            if chain:
-                mapping[item] = _split(item, chain, taken)
-        if not mapping:
-            return program
-        program = substitute_axes(program, mapping)
-    return program
-
-
-def _divisor_chain(extent: Expr, radices: set[Expr]) -> list[Expr]:
-    """Return divisors of `extent`, each dividing the one before it, largest first."""
-    candidates = [
-        item
-        for item in radices
-        if item != ONE and item != extent and (extent // item) * item == extent and (extent // item) != ONE
-    ]
-    candidates.sort(key=lambda item: (-max((len(monomial) for monomial, _ in item.terms), default=0), str(item)))
-    chain: list[Expr] = []
-    for item in sorted(candidates, key=lambda entry: (-(entry.value or 0), 0)) if all(
-        entry.value is not None for entry in candidates
-    ) else candidates:
-        if not chain or (chain[-1] // item) * item == chain[-1]:
-            chain.append(item)
-    return chain
-
-
-def _split(item: AxisAtom, chain: Sequence[Expr], taken: set[str]) -> Expr:
-    total = ZERO
-    sizes = [item.extent // chain[0]]
-    sizes += [left // right for left, right in zip(chain, chain[1:], strict=False)]
-    sizes.append(chain[-1])
-    for position, (size, stride) in enumerate(zip(sizes, [*chain, ONE], strict=True)):
-        name = f"{item.name}_{position}"
-        while name in taken:
-            name += "_"
-        taken.add(name)
-        total = total + axis(name, size) * stride
-    return total
-
-
-def _all_axes(program: Program) -> set[AxisAtom]:
-    found: set[AxisAtom] = set()
-    for expr in _index_expressions(program):
-        found |= expr.axes
-    for node in postorder(store.value for store in program.stores):
-        found |= node.bound
-    return found
 
 
 def mergeable_groups(program: Program) -> list[tuple[AxisAtom, ...]]:

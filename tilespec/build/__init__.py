@@ -1,0 +1,1 @@
+"""From planned kernels to a package on disk: files, manifest, staleness, assembly."""

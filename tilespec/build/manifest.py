@@ -1,0 +1,137 @@
+"""What a package says about itself: hashes, wiring, schedules and the launches that can be compiled."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tilespec import __version__
+from tilespec.build.digest import text_digest
+from tilespec.model.dims import Expr
+from tilespec.model.types import DimRange, Edge, SpecFile
+from tilespec.render.kernel import KernelText
+from tilespec.render.module import KernelModule, constant_values
+from tilespec.schedule.plan import ModulePlan
+
+__all__ = ["TARGETS", "manifest_text", "sizes_for"]
+
+TARGETS = ("sm_80", "sm_90", "sm_100", "sm_120")
+_USUAL = 1024
+_LARGE = 65536
+
+
+def manifest_text(
+    spec: SpecFile,
+    digest: str,
+    edges: Sequence[Edge],
+    plans: Mapping[str, ModulePlan],
+    modules: Mapping[str, KernelModule],
+    files: Mapping[str, str],
+) -> str:
+    """Return `manifest.json`."""
+    document: dict[str, Any] = {
+        "format": 1,
+        "tilespec": __version__,
+        "digest": digest,
+        "name": spec.name,
+        "order": list(spec.order),
+        "parallel": [list(level) for level in spec.levels],
+        "dims": {name: _range(item) for name, item in sorted(spec.dims.items())},
+        "wiring": [
+            {name: getattr(edge, name) for name in ("consumer", "input", "producer", "output", "inferred", "why")}
+            for edge in edges
+        ],
+        "kernels": {
+            kernel_id: _kernel(spec, plans[kernel_id], modules[kernel_id]) for kernel_id in spec.order
+        },
+        "files": {name: text_digest(text) for name, text in sorted(files.items())},
+    }
+    return json.dumps(document, indent=1) + "\n"
+
+
+def _range(item: DimRange) -> dict[str, Any]:
+    values = {"low": item.low, "high": item.high, "step": item.step}
+    if item.choices is not None:
+        values["choices"] = list(item.choices)
+    if item.equals is not None:
+        values["equals"] = str(item.equals)
+    return values
+
+
+def _kernel(spec: SpecFile, plan: ModulePlan, module: KernelModule) -> dict[str, Any]:
+    texts = dict(module.functions)
+    launches = [_launch(name, text, sizes_for(text, module, spec)) for name, text in texts.items()]
+    return {
+        "schedule": [
+            {
+                "function": name,
+                "family": text.plan.family,
+                "axes": {item.axis.name: f"{item.axis.extent}: {item.role.value}" for item in text.plan.axes},
+                "hints": dict(text.plan.hints),
+            }
+            for name, text in texts.items()
+        ],
+        "declined": {item.family: item.reason for item in plan.declined},
+        "targets": {target: launches for target in TARGETS},
+    }
+
+
+def _launch(name: str, text: KernelText, sizes: Mapping[str, int]) -> dict[str, Any]:
+    arguments: list[dict[str, Any]] = []
+    for array in text.arrays:
+        rank = len(array.shape) if array.shape is not None else len(array.tensor.shape)
+        entry: dict[str, Any] = {
+            "kind": "array",
+            "name": array.name,
+            "dtype": array.tensor.dtype,
+            "rank": rank,
+        }
+        arguments.append(entry)
+    kinds = {"float": "float32", "int": "int32", "bool": "bool"}
+    arguments += [{"kind": "scalar", "name": item, "dtype": kinds[kind]} for item, kind in text.scalars]
+    arguments += [{"kind": "scalar", "name": item, "dtype": "int32"} for item in text.sizes]
+    constants = constant_values(text, sizes)
+    arguments += [{"kind": "constant", "name": item, "value": constants[item]} for item in text.blocks]
+    return {"function": name, "arguments": arguments, "hints": dict(text.plan.hints)}
+
+
+def sizes_for(text: KernelText, module: KernelModule, spec: SpecFile) -> dict[str, int]:
+    """Return sizes for which the launcher would take this variant: the usual ones, or large ones for long rows."""
+    siblings = [other for _, other in module.functions if other.plan.program.name == text.plan.program.name]
+    before = siblings[: siblings.index(text)]
+    symbols = _symbols(siblings)
+    for size in (_USUAL, _LARGE, 64, 8):
+        sizes = {name: _fit(size, spec.dims.get(name)) for name in symbols}
+        for name, item in spec.dims.items():
+            if item.equals is not None and item.equals.symbols <= set(sizes):
+                sizes[name] = item.equals.evaluate(sizes)
+        taken = text.plan.condition is None or text.plan.condition.evaluate(sizes) >= 0
+        earlier = any(
+            other.plan.condition is not None and other.plan.condition.evaluate(sizes) >= 0 for other in before
+        )
+        if taken and not earlier:
+            return sizes
+    return {name: _fit(_USUAL, spec.dims.get(name)) for name in symbols}
+
+
+def _fit(size: int, limits: DimRange | None) -> int:
+    if limits is None:
+        return size
+    if limits.choices:
+        return min(limits.choices, key=lambda item: abs(item - size))
+    low = limits.low
+    high = limits.high if limits.high is not None else max(size, low)
+    fitted = min(max(size, low), high)
+    return low + (fitted - low) // limits.step * limits.step
+
+
+def _symbols(texts: Iterable[KernelText]) -> set[str]:
+    found: set[str] = set()
+    for text in texts:
+        exprs: list[Expr] = [item.axis.extent for item in text.plan.axes]
+        if text.plan.condition is not None:
+            exprs.append(text.plan.condition)
+        for expr in exprs:
+            found |= expr.symbols
+    return found

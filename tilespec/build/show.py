@@ -1,0 +1,68 @@
+"""Every stage of one kernel as text, for `tilespec show`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilespec.ir.nodes import Program
+from tilespec.ir.print import print_program
+from tilespec.model.types import Kernel
+from tilespec.reference.graph import Argument, Graph, Ref
+from tilespec.schedule.plan import ModulePlan
+
+__all__ = ["stages"]
+
+
+def stages(
+    kernel: Kernel,
+    graph: Graph | None,
+    program: Program | None,
+    plan: ModulePlan | None,
+    code: str | None,
+) -> str:
+    """Return trace, tile program, schedule with reasons and code; stages that did not run are left out."""
+    lines = [f"# {kernel.id}: {kernel.description}", ""]
+    if graph is not None:
+        lines += ["## Trace", "", *_graph(graph), ""]
+    if program is not None:
+        lines += ["## Tile program", "", print_program(program).rstrip(), ""]
+    if plan is not None:
+        lines += ["## Schedule", "", *_schedule(plan), ""]
+    if code is not None:
+        lines += ["## Code", "", code.rstrip(), ""]
+    return "\n".join(lines)
+
+
+def _graph(graph: Graph) -> Iterator[str]:
+    for name, meta in graph.inputs:
+        yield f"{name}: {meta.dtype}[{', '.join(str(dim) for dim in meta.shape)}]"
+    for node in graph.nodes:
+        arguments = [_argument(item) for item in node.args]
+        arguments += [f"{name}={_argument(item)}" for name, item in node.kwargs]
+        shapes = ", ".join(f"{meta.dtype}[{', '.join(str(dim) for dim in meta.shape)}]" for meta in node.results)
+        yield f"{node.name}: {shapes} = {node.op}({', '.join(arguments)})    # {node.origin}"
+    yield f"return {', '.join(_argument(item) for item in graph.outputs)}"
+
+
+def _argument(item: Argument) -> str:
+    if isinstance(item, Ref):
+        return item.name if item.index is None else f"{item.name}[{item.index}]"
+    if isinstance(item, tuple):
+        return f"[{', '.join(_argument(part) for part in item)}]"
+    return str(item)
+
+
+def _schedule(plan: ModulePlan) -> Iterator[str]:
+    for number, launch in enumerate(plan.launches, 1):
+        if len(plan.launches) > 1:
+            yield f"launch {number} of {len(plan.launches)}"
+        for variant in launch.variants:
+            condition = "otherwise" if variant.condition is None else f"where {variant.condition} >= 0"
+            yield f"{variant.family}, {variant.name}, {condition if len(launch.variants) > 1 else 'for all sizes'}"
+            for item in variant.axes:
+                rule = "" if item.rule is None else f", {item.rule}"
+                yield f"  {item.axis.name} of {item.axis.extent}: {item.role.value}{rule}"
+            if variant.hints:
+                yield f"  hints: {', '.join(f'{name}={value}' for name, value in variant.hints)}"
+    for item in plan.declined:
+        yield f"{item.family} declined: {item.reason}"

@@ -1,0 +1,317 @@
+"""The stages in order, from a path to a built package. The first file to read.
+
+    read_source      path         -> text                      syntax
+    parse            text         -> tree with spans           syntax
+    build_model      tree         -> validated model           model
+    trace_kernel     reference    -> ATen graph                reference
+    prove_wiring     references   -> edges of the DAG          coverage
+    lower            graph        -> tile program              lowering
+    schedule_program tile program -> launches, tiles, loops    schedule
+    render_module    schedule     -> text of one kernel file   render
+    write_package    texts        -> build/<file>/             build
+    Assembler        kernel file  -> cubin                     assemble
+
+Each returns findings beside its result; nothing here prints. Heavy imports (torch, jinja2) happen when a stage needs
+them, so that an unchanged build and a syntax check load neither.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tilespec.build.digest import is_fresh, source_digest
+from tilespec.diagnostics import Diagnostic, Severity
+from tilespec.model.build import build_model
+from tilespec.progress import Progress, Silent
+from tilespec.rules.environment import DiskFull, UnwritablePath
+from tilespec.rules.package import StalePackage
+from tilespec.rules.schedule import NoSchedule
+from tilespec.syntax import apply_suppressions, parse, read_source
+
+if TYPE_CHECKING:
+    from tilespec.ir.nodes import Program
+    from tilespec.model.types import Edge, Kernel, SpecFile
+    from tilespec.reference.graph import Graph
+    from tilespec.render.module import KernelModule
+    from tilespec.schedule.plan import ModulePlan
+
+__all__ = ["BuildOptions", "BuildReport", "BuiltFile", "Checked", "build_paths", "check_file", "check_paths", "show"]
+
+
+@dataclass
+class Checked:
+    """What checking a file found out; stages that could not run left nothing."""
+
+    findings: list[Diagnostic] = field(default_factory=list)
+    spec: SpecFile | None = None
+    graphs: dict[str, Graph] = field(default_factory=dict)
+    end_to_end: Graph | None = None
+    edges: tuple[Edge, ...] = ()
+    programs: dict[str, Program] = field(default_factory=dict)
+    plans: dict[str, ModulePlan] = field(default_factory=dict)
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether any finding is an error."""
+        return any(item.severity is Severity.ERROR for item in self.findings)
+
+
+@dataclass(frozen=True)
+class BuildOptions:
+    """What `build` is asked for. `targets` are compiled for after writing; `check` writes nothing."""
+
+    out: Path = Path("build")
+    check: bool = False
+    targets: tuple[str, ...] = ()
+    jobs: int = 1
+
+
+@dataclass(frozen=True)
+class BuiltFile:
+    """One spec file of a build; `status` is `built`, `unchanged`, `stale` or `failed`."""
+
+    spec: Path
+    folder: Path
+    status: str
+
+
+@dataclass(frozen=True)
+class BuildReport:
+    """The whole build."""
+
+    files: tuple[BuiltFile, ...]
+    findings: list[Diagnostic]
+
+
+def check_file(path: Path) -> Checked:
+    """Run every stage up to the schedules."""
+    checked = Checked()
+    source, found = read_source(path)
+    checked.findings += found
+    if source is None:
+        return checked
+    tree, found = parse(source)
+    if any(item.severity is Severity.ERROR for item in found):
+        spec, more = build_model(tree)
+        checked.findings += apply_suppressions(tree, [*found, *more])
+        checked.spec = spec
+        return checked
+    spec, more = build_model(tree)
+    checked.spec = spec
+    collected = [*found, *more]
+    if spec is not None and not any(item.severity is Severity.ERROR for item in collected):
+        collected += _trace_and_plan(spec, checked)
+    checked.findings += apply_suppressions(tree, collected)
+    return checked
+
+
+def _trace_and_plan(spec: SpecFile, checked: Checked) -> list[Diagnostic]:
+    from tilespec.lowering import lower
+    from tilespec.model.wiring import assignments
+    from tilespec.reference.trace import trace_end_to_end, trace_kernel
+    from tilespec.schedule.choose import schedule_program
+
+    findings: list[Diagnostic] = []
+    for kernel in spec.kernels:
+        graph, found = trace_kernel(spec, kernel)
+        findings += found
+        if graph is not None:
+            checked.graphs[kernel.id] = graph
+    checked.end_to_end, found = trace_end_to_end(spec)
+    findings += found
+    if any(item.severity is Severity.ERROR for item in findings):
+        return findings
+    checked.edges = next(iter(assignments(spec)), ())
+    for kernel in spec.kernels:
+        graph = checked.graphs[kernel.id]
+        program, found = lower(
+            rename_symbols(graph, kernel),
+            numerics=kernel.numerics,
+            source=spec.source,
+            outputs=[item.name for item in kernel.outputs],
+        )
+        findings += found
+        if program is None:
+            continue
+        checked.programs[kernel.id] = program
+        plan = schedule_program(program)
+        if isinstance(plan, list):
+            reasons = tuple(f"{item.family}: {item.reason}" for item in plan)
+            findings.append(NoSchedule(kernel.id).at(spec.source, kernel.span, notes=reasons))
+        else:
+            checked.plans[kernel.id] = plan
+    return findings
+
+
+def rename_symbols(graph: Graph, kernel: Kernel) -> Graph:
+    """Rename dim symbols that are also names of arguments or outputs: generated code has both as variables."""
+    from tilespec.model.dims import sym
+    from tilespec.reference.graph import rename
+
+    names = {item.name for item in (*kernel.inputs, *kernel.outputs)}
+    symbols = {name for _, meta in graph.inputs for dim in meta.shape for name in dim.symbols}
+    clashes = sorted(symbols & names)
+    return rename(graph, {name: sym(f"size_{name}") for name in clashes}) if clashes else graph
+
+
+def check_paths(paths: Sequence[Path], *, jobs: int = 1, progress: Progress | None = None) -> list[Diagnostic]:
+    """Check files and return their findings, in the order of the files."""
+    display = progress or Silent()
+    display.begin("check", len(paths))
+    results: list[list[Diagnostic]] = []
+    try:
+        if jobs > 1 and len(paths) > 1:
+            from concurrent.futures import ProcessPoolExecutor
+            from multiprocessing import get_context
+
+            with ProcessPoolExecutor(min(jobs, len(paths)), get_context("spawn")) as pool:
+                for path, found in zip(paths, pool.map(_findings_of, paths), strict=True):
+                    results.append(found)
+                    display.advance(path.as_posix())
+        else:
+            for path in paths:
+                results.append(_findings_of(path))
+                display.advance(path.as_posix())
+    finally:
+        display.end()
+    return [item for found in results for item in found]
+
+
+def _findings_of(path: Path) -> list[Diagnostic]:
+    return check_file(path).findings
+
+
+def build_paths(paths: Sequence[Path], options: BuildOptions, progress: Progress | None = None) -> BuildReport:
+    """Build packages below `options.out`, then compile their kernels for `options.targets`."""
+    display = progress or Silent()
+    files: list[BuiltFile] = []
+    findings: list[Diagnostic] = []
+    display.begin("build", len(paths))
+    try:
+        for path in paths:
+            built, found = _build_file(path, options)
+            files.append(built)
+            findings += found
+            display.advance(f"{path.as_posix()}: {built.status}")
+    finally:
+        display.end()
+    if options.targets and not options.check:
+        from tilespec.build.compile import compile_packages
+
+        ready = [(item.spec, item.folder) for item in files if item.status in {"built", "unchanged"}]
+        findings += compile_packages(ready, options.targets, options.jobs, display)
+    return BuildReport(tuple(files), findings)
+
+
+def _build_file(path: Path, options: BuildOptions) -> tuple[BuiltFile, list[Diagnostic]]:
+    source, found = read_source(path)
+    if source is None:
+        return BuiltFile(path, options.out / path.stem, "failed"), found
+    folder = options.out / path.stem
+    digest = source_digest(source)
+    if is_fresh(folder, digest):
+        return BuiltFile(path, folder, "unchanged"), []
+    if options.check:
+        return BuiltFile(path, folder, "stale"), [StalePackage(folder.as_posix()).at(source, None)]
+    checked = check_file(path)
+    spec = checked.spec
+    if checked.has_errors or spec is None:
+        return BuiltFile(path, folder, "failed"), checked.findings
+    from tilespec.build.store import write_package
+
+    files = render_files(checked, spec, digest, os.path.relpath(path.resolve(), folder.resolve()))
+    try:
+        write_package(folder, files)
+    except OSError as error:
+        import errno
+
+        rule = DiskFull(folder.as_posix()) if error.errno == errno.ENOSPC else UnwritablePath(
+            folder.as_posix(), error.strerror or str(error)
+        )
+        return BuiltFile(path, folder, "failed"), [*checked.findings, rule.at(source, None)]
+    return BuiltFile(path, folder, "built"), checked.findings
+
+
+def render_files(checked: Checked, spec: SpecFile, digest: str, spec_path: str) -> dict[str, str]:
+    """Render every file of a package, by its path below the package."""
+    from tilespec.build.manifest import manifest_text
+    from tilespec.model.wiring import composition_inputs
+    from tilespec.render.package import render_composed, render_init, render_references, render_test
+
+    modules = {kernel.id: render_kernel(checked, spec, kernel) for kernel in spec.kernels}
+    files = {f"kernels/{kernel_id}.py": module.text for kernel_id, module in modules.items()}
+    files["kernels/__init__.py"] = f'"""Kernels of {spec.name}, one a file."""\n'
+    files["__init__.py"] = render_init(spec)
+    references = {kernel.id: kernel.reference for kernel in spec.kernels if kernel.reference is not None}
+    files["reference.py"] = render_references(spec, references)
+    inputs = {item.name: item.spec for item in composition_inputs(spec, checked.edges)}
+    files["composed.py"] = render_composed(spec, checked.edges, inputs, results_of(checked, spec))
+    files[f"test_{spec.name}.py"] = render_test(spec, spec_path)
+    files["manifest.json"] = manifest_text(spec, digest, checked.edges, checked.plans, modules, files)
+    return files
+
+
+def results_of(checked: Checked, spec: SpecFile) -> list[tuple[str, str]]:
+    """Return what the composed function returns, as (kernel, output)."""
+    from tilespec.model.wiring import final_outputs
+
+    return [(kernel_id, tensor.name) for kernel_id, tensor in final_outputs(spec, checked.edges)]
+
+
+def render_kernel(checked: Checked, spec: SpecFile, kernel: Kernel) -> KernelModule:
+    """Render one kernel file."""
+    from tilespec.model.symbols import dim_equations
+    from tilespec.render.launcher import bind_symbols
+    from tilespec.render.module import render_module
+
+    plan = checked.plans[kernel.id]
+    symbols = bind_symbols(plan.program.inputs, dim_equations(spec.dims))
+    if isinstance(symbols, str):
+        message = f"symbol {symbols} of {kernel.id} follows from no input; the model checks that"
+        raise ValueError(message)  # noqa: TRY004 - not a type that a caller gave
+    line, _ = spec.source.position(kernel.span.start)
+    return render_module(
+        plan,
+        source=spec.source,
+        description=kernel.description,
+        defaults=defaults_of(kernel),
+        signature=[item.name for item in kernel.inputs],
+        symbols=symbols,
+        line=line,
+    )
+
+
+def defaults_of(kernel: Kernel) -> Mapping[str, float | bool | None]:
+    """Return the default of each scalar; none for one that stands before an argument without a default."""
+    defaults: dict[str, float | bool | None] = {}
+    later_required = False
+    for item in reversed(kernel.inputs):
+        default = getattr(item, "default", None)
+        defaults[item.name] = None if later_required else default
+        later_required = later_required or default is None
+    return defaults
+
+
+def show(path: Path, *, kernel: str | None = None) -> tuple[str, list[Diagnostic]]:
+    """Return every stage of the kernels of a file as text: trace, program, schedule with reasons, code."""
+    from tilespec.build.show import stages
+
+    checked = check_file(path)
+    if checked.spec is None:
+        return "", checked.findings
+    wanted = [item for item in checked.spec.kernels if kernel in {None, item.id}]
+    parts = [
+        stages(
+            item,
+            checked.graphs.get(item.id),
+            checked.programs.get(item.id),
+            checked.plans.get(item.id),
+            render_kernel(checked, checked.spec, item).text if item.id in checked.plans else None,
+        )
+        for item in wanted
+    ]
+    return "\n".join(parts), checked.findings
