@@ -28,11 +28,11 @@ def decompositions() -> Mapping[Any, Callable[..., Any]]:
 
 def _split(tensor: Tensor, size: int | SymInt, dim: int = 0) -> list[Tensor]:
     length = tensor.size(dim)
-    count = -(-length // size)
-    if isinstance(count, SymInt):
-        message = f"the number of parts of size {size} depends on a size"
-        raise TypeError(message)
-    return [tensor.narrow(dim, index * size, min(size, length - index * size)) for index in range(count)]
+    # How many parts there are must not depend on the size: asking for the integer puts that down as an assumption.
+    count = int(-(-length // size))
+    last = (count - 1) * size
+    parts = [_slice(tensor, dim, index * size, (index + 1) * size) for index in range(count - 1)]
+    return [*parts, _slice(tensor, dim, last, length)]
 
 
 def _split_with_sizes(tensor: Tensor, sizes: Sequence[int | SymInt], dim: int = 0) -> list[Tensor]:

@@ -9,6 +9,7 @@ from typing import Any
 import sympy
 import torch
 from torch import SymBool, SymFloat, SymInt, Tensor
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.weak import WeakIdKeyDictionary
 
@@ -45,6 +46,7 @@ _RESHAPES = frozenset({"aten.view.default", "aten._unsafe_view.default", "aten.r
 _SAME_SHAPE = _RESHAPES | {"aten.slice.Tensor"}
 """Calls that are the identity when they keep the shape."""
 
+_QUERIES = frozenset({"aten.size.default", "aten.size.int", "aten.stride.default", "aten.stride.int", "aten.dim.default"})
 _DROPPED_KEYWORDS = frozenset({"device", "layout", "pin_memory", "memory_format", "non_blocking", "requires_grad"})
 _CONSTANT_LIMIT = 256
 
@@ -107,7 +109,7 @@ class Recorder(TorchDispatchMode):
     ) -> Any:  # noqa: ANN401 (torch's protocol)
         kwargs = dict(kwargs or {})
         name = str(func)
-        if name.startswith("prim.") or name in {"aten.sym_size.int", "aten.is_pinned.default"}:
+        if name.startswith(("prim.", "aten.sym_", "aten.is_")) or name in _QUERIES:
             return func(*args, **kwargs)
         if name == "aten.lift_fresh.default" and not _is_fake(args[0]):
             return self._constant(args[0])
@@ -136,7 +138,6 @@ class Recorder(TorchDispatchMode):
         if len(self.nodes) >= allow.LIMITS["operations"]:
             raise OperationLimitError
         result = func(*args, **kwargs)
-        self._release_floats()
         tensors = _tensors(result)
         if tensors is None:
             # A number computed from sizes, not from values.
@@ -208,10 +209,12 @@ class Recorder(TorchDispatchMode):
         """Record a literal tensor as filled tensors: numbers are all that a graph holds."""
         if value.numel() > _CONSTANT_LIMIT:
             raise OperationLimitError
+        with unset_fake_temporarily():
+            items = value.flatten().tolist()
         with self:
             if value.dim() == 0:
-                return aten.full.default([], value.item(), dtype=value.dtype)
-            parts = [aten.full.default([1], item, dtype=value.dtype) for item in value.flatten().tolist()]
+                return aten.full.default([], items[0], dtype=value.dtype)
+            parts = [aten.full.default([1], item, dtype=value.dtype) for item in items]
             if not parts:
                 return aten.full.default(list(value.shape), 0, dtype=value.dtype)
             return aten.cat.default(parts).view(value.shape)
@@ -257,11 +260,6 @@ class Recorder(TorchDispatchMode):
         if value in self._pinned:
             return self._number(self._pinned[value])
         return value
-
-    def _release_floats(self) -> None:
-        """Let scalars that a call asked the value of be symbolic again."""
-        for symbol in self.table.values:
-            self.table.env.replacements.pop(symbol, None)
 
     def _number(self, value: sympy.Basic) -> Argument:
         """Return a symbolic float as a scalar parameter, a size, a number, or a chain of `scalar` nodes."""

@@ -33,13 +33,21 @@ class _Named(Source):
         self.__dict__["name"] = _Name(name)
 
 
+class _Env(ShapeEnv):
+    """A shape environment whose symbolic floats stay symbolic when a call asks for their value."""
+
+    def _set_replacement(self, a: sympy.Symbol, tgt: sympy.Expr, msg: str) -> None:
+        if a.is_integer:
+            super()._set_replacement(a, tgt, msg)
+
+
 @dataclass
 class SymbolTable:
     """The symbols of one trace. `hints` are the integers behind the dim symbols while tracing."""
 
     equations: Mapping[str, Expr]
     hints: dict[str, int] = field(default_factory=dict)
-    env: ShapeEnv = field(default_factory=ShapeEnv)
+    env: ShapeEnv = field(default_factory=_Env)
     names: dict[sympy.Symbol, str] = field(default_factory=dict)
     integers: dict[str, SymInt] = field(default_factory=dict)
     scalars: dict[sympy.Symbol, str] = field(default_factory=dict)

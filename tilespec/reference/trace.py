@@ -6,16 +6,19 @@ Nothing is allocated and nothing of the file is executed: the evaluator walks th
 from __future__ import annotations
 
 import ast
+import logging
 import math
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import sympy
 import torch
 from torch import SymBool, SymFloat, SymInt, Tensor
+from torch._dispatch.python import enable_python_dispatcher
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from tilespec.diagnostics import Diagnostic, Label, Rule, Severity, Span
@@ -87,14 +90,28 @@ def trace(spec: SpecFile, reference: ReferenceText, signature: Signature) -> tup
     findings = _check_signature(program, signature)
     if any(item.severity is Severity.ERROR for item in findings):
         return None, findings
-    with warnings.catch_warnings(), torch.no_grad():
-        # torch warns about its own deprecations, which is no concern of the file's.
-        warnings.simplefilter("ignore")
+    with _quiet(), torch.no_grad():
         run = _Run(spec, program, signature)
         graph, found = run.trace()
         if graph is None and found and run.by_size:
             found = _explain_by_size(spec, program, signature) or found
     return graph, findings + found
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep torch's own warnings and logs from the reader: what matters becomes a finding."""
+    loggers = [logging.getLogger(name) for name in _LOGGERS]
+    before = [logger.disabled for logger in loggers]
+    try:
+        for logger in loggers:
+            logger.disabled = True
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        for logger, disabled in zip(loggers, before, strict=True):
+            logger.disabled = disabled
 
 
 def _explain_by_size(spec: SpecFile, program: Program, signature: Signature) -> list[Diagnostic]:
@@ -194,7 +211,8 @@ class _Run:
             self.recorder.set_integer_scalars(
                 name for name, kind in scalars if kind == "int" and name not in self.space.symbols
             )
-            with self.recorder:
+            # Composite functions that torch takes apart in C++ would ask for plain integers; their Python twins don't.
+            with enable_python_dispatcher(), self.recorder:
                 value = self.evaluator.call(self.signature.entry, arguments)
         outputs = self._outputs(value)
         if outputs is None:
@@ -264,7 +282,7 @@ class _Run:
         """Decide a branch on sizes: the answer must be the same for all sizes that the file allows."""
         condition = value.node.expr
         chosen = bool(value.node.evaluate_expr() if hasattr(value.node, "evaluate_expr") else value)
-        counter = restrictions([condition if chosen else sympy.Not(condition)], self.table, self.space)
+        counter = restrictions([condition if chosen else sympy.Not(condition)], self.table, self.space, strict=True)
         if counter:
             text, example = counter[0]
             raise Stop(rules.SizeRestriction(text, example), node)
@@ -347,6 +365,7 @@ class _Run:
         self.findings.append(rule.at(self.program.reference.source, self.program.span(node)))
 
 
+_LOGGERS = ("torch._subclasses.fake_tensor", "torch.fx.experimental.symbolic_shapes", "torch.fx.experimental.sym_node")
 _SCALAR_HINT = 2
 _FLOAT_HINT = 0.6180339887
 _SHOWN_HINT = 100
