@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tilespec.syntax.names import DTYPE_ALIASES as ALIASES
 from tilespec.syntax.names import closest
 
 __all__ = ["ALIASES", "DTYPES", "FLOATS", "INTEGERS", "canonical_dtype", "suggest_dtype"]
@@ -11,29 +12,6 @@ __all__ = ["ALIASES", "DTYPES", "FLOATS", "INTEGERS", "canonical_dtype", "sugges
 FLOATS = ("float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2")
 INTEGERS = ("int8", "uint8", "int32", "int64")
 DTYPES = (*FLOATS, *INTEGERS, "bool")
-
-ALIASES: Mapping[str, str] = {
-    "bf16": "bfloat16",
-    "double": "float64",
-    "float": "float32",
-    "fp16": "float16",
-    "fp32": "float32",
-    "fp64": "float64",
-    "f16": "float16",
-    "f32": "float32",
-    "f64": "float64",
-    "half": "float16",
-    "i8": "int8",
-    "i32": "int32",
-    "i64": "int64",
-    "int": "int32",
-    "long": "int64",
-    "u8": "uint8",
-    "fp8_e4m3": "float8_e4m3fn",
-    "fp8_e5m2": "float8_e5m2",
-    "float8_e4m3": "float8_e4m3fn",
-}
-"""Spellings that mean exactly one dtype; the formatter writes the canonical name."""
 
 _NEAR: Mapping[str, str] = {
     "fp8": "float8_e4m3fn",

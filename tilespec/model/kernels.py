@@ -24,6 +24,7 @@ from tilespec.model.types import (
 from tilespec.rules import graph, shapes
 from tilespec.syntax.names import closest
 from tilespec.syntax.nodes import (
+    BenchRow,
     FileNode,
     InputNode,
     KernelNode,
@@ -328,7 +329,7 @@ class KernelBuilder:
 
     def bench(
         self,
-        row: tuple[Setting, ...],
+        row: BenchRow,
         inputs: tuple[TensorSpec | ScalarSpec, ...],
         outputs: tuple[TensorSpec, ...],
         *,
@@ -338,7 +339,7 @@ class KernelBuilder:
         tensors = [item for item in (*inputs, *outputs) if isinstance(item, TensorSpec)]
         used = {name for tensor in tensors for dim in tensor.shape for name in dim.symbols}
         sizes: dict[str, int] = {}
-        for setting in row:
+        for setting in row.settings:
             key, value = setting.key.text, setting.value
             if key not in used:
                 if not shared:

@@ -4,12 +4,36 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-__all__ = ["closest", "is_safe_name"]
+__all__ = ["DTYPE_ALIASES", "closest", "is_safe_name"]
 
 _SAFE = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,79}")
 _TAKEN = frozenset({"torch", "F", "math", "ct", "cuda", "True", "False", "None", "print", "launch", "import"})
+
+
+DTYPE_ALIASES: Mapping[str, str] = {
+    "bf16": "bfloat16",
+    "double": "float64",
+    "float": "float32",
+    "fp16": "float16",
+    "fp32": "float32",
+    "fp64": "float64",
+    "f16": "float16",
+    "f32": "float32",
+    "f64": "float64",
+    "half": "float16",
+    "i8": "int8",
+    "i32": "int32",
+    "i64": "int64",
+    "int": "int32",
+    "long": "int64",
+    "u8": "uint8",
+    "fp8_e4m3": "float8_e4m3fn",
+    "fp8_e5m2": "float8_e5m2",
+    "float8_e4m3": "float8_e4m3fn",
+}
+"""Spellings that mean exactly one dtype; the formatter writes the canonical name."""
 
 
 def is_safe_name(name: str) -> bool:

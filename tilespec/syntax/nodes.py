@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from tilespec.diagnostics import SourceText, Span
 
 __all__ = [
+    "BenchRow",
     "Binary",
     "Call",
     "CompletenessNode",
@@ -244,6 +245,14 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
+class BenchRow:
+    """`prefill: B=8, S=2048`; the label may be left out."""
+
+    label: Name | None
+    settings: tuple[Setting, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Keep:
     """`[dropout] because "inference only"`."""
 
@@ -316,7 +325,7 @@ class KernelNode:
     dims: tuple[DimLine, ...] = ()
     types: tuple[TypeLine, ...] = ()
     numerics: tuple[Setting, ...] = ()
-    bench: tuple[tuple[Setting, ...], ...] = ()
+    bench: tuple[BenchRow, ...] = ()
     kept: tuple[Keep, ...] = ()
 
 
@@ -330,7 +339,7 @@ class FileNode:
     dims: tuple[DimLine, ...] = ()
     types: tuple[TypeLine, ...] = ()
     numerics: tuple[Setting, ...] = ()
-    bench: tuple[tuple[Setting, ...], ...] = ()
+    bench: tuple[BenchRow, ...] = ()
     kept: tuple[Keep, ...] = ()
     code: SourceNode | None = None
     end_to_end: ReferenceNode | None = None

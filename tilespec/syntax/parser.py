@@ -17,6 +17,7 @@ from tilespec.syntax.completeness import parse_completeness
 from tilespec.syntax.grammar import RawAttribute, RawTensor, Start, ValueFault, parse_value
 from tilespec.syntax.names import closest, is_safe_name
 from tilespec.syntax.nodes import (
+    BenchRow,
     DimLine,
     FileNode,
     InputNode,
@@ -40,7 +41,7 @@ from tilespec.syntax.nodes import (
 from tilespec.syntax.scanner import FIELDS, CodeBlock, Outline, RawField, Section, scan
 from tilespec.syntax.suppressions import collect_suppressions
 
-__all__ = ["parse", "parse_outline"]
+__all__ = ["parse", "parse_field", "parse_outline"]
 
 _TENSOR = re.compile(
     r"([A-Za-z_]\w*)[ \t]*:[ \t]*shape=(\([ \t]*(?:[\w \t]*,?)*\)),[ \t]*dtype=([A-Za-z_]\w*)[ \t]*"
@@ -52,6 +53,7 @@ _SCALAR = re.compile(
 )
 _LIST = re.compile(r"\s*\[([\w \t,]*)\]\s*\Z")
 _CHAIN = re.compile(r"[ \t]*([A-Za-z_]\w*(?:[ \t]*->[ \t]*[A-Za-z_]\w*)*)[ \t]*\Z")
+_LABEL = re.compile(r"\s*([A-Za-z_][\w -]*?)[ \t]*:[ \t]+")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _SOURCE = re.compile(r"[ \t]*(\S[^\n]*?):([A-Za-z_][\w.]*)[ \t]*(?:#[^\n]*)?\Z")
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
@@ -69,6 +71,11 @@ def parse_outline(outline: Outline) -> tuple[FileNode, list[Diagnostic]]:
     reader = _Parser(outline)
     tree = reader.run()
     return tree, sorted(reader.findings, key=lambda finding: finding.sort_key)
+
+
+def parse_field(source: SourceText, raw: RawField) -> tuple[Any, ...]:
+    """Parse one field that may stand in a kernel or at the top of a file, by itself."""
+    return _Parser(Outline(source, [], [])).shared_field(raw) or ()
 
 
 class _Parser:
@@ -267,12 +274,13 @@ class _Parser:
         for begin, end in self.parts(raw):
             yield from self.value(start, begin, end, field=raw.key) or ()
 
-    def bench(self, raw: RawField) -> Iterator[tuple[Setting, ...]]:
+    def bench(self, raw: RawField) -> Iterator[BenchRow]:
         for begin, end in self.parts(raw):
-            label = re.match(r"\s*[A-Za-z_][\w -]*:[ \t]+", self.text[begin:end])
-            settings = self.value("settings", begin + (label.end() if label else 0), end, field="Bench")
+            match = _LABEL.match(self.text, begin, end)
+            label = Name(match[1], Span(*match.span(1))) if match else None
+            settings = self.value("settings", match.end() if match else begin, end, field="Bench")
             if settings:
-                yield settings
+                yield BenchRow(label, settings)
 
     def kept(self, raw: RawField) -> Iterator[Keep]:
         for begin, end in self.parts(raw):

@@ -12,7 +12,7 @@ from typing import Literal
 
 from tilespec.diagnostics import SourceText, Span
 
-__all__ = ["FIELDS", "FILE_FIELDS", "SUMMARY_FIELDS", "CodeBlock", "Outline", "RawField", "Section", "scan"]
+__all__ = ["FIELDS", "FILE_FIELDS", "HEADINGS", "SUMMARY_FIELDS", "CodeBlock", "Outline", "RawField", "Section", "scan"]
 
 FIELDS = {
     "description": "Description",
@@ -53,13 +53,21 @@ COMPLETENESS_FIELDS = {
 _FREE = {"Notes", "Description"}
 _CODE = "PyTorch Reference"
 
-Kind = Literal["prose", "summary", "kernel", "composition", "completeness"]
+Kind = Literal["prose", "summary", "specifications", "kernel", "composition", "completeness"]
 _HEADINGS: dict[str, Kind] = {
     "decomposition summary": "summary",
-    "kernel specifications": "prose",
+    "kernel specifications": "specifications",
     "composition notes": "composition",
     "completeness check": "completeness",
 }
+HEADINGS: dict[Kind, str] = {
+    "summary": "Decomposition Summary",
+    "specifications": "Kernel Specifications",
+    "composition": "Composition Notes",
+    "completeness": "Completeness Check",
+}
+"""Headings of the format, as they are written."""
+
 
 _KERNEL = re.compile(
     r"[ \t]*(?:#{1,6}[ \t]+)?(?:\*\*)?kernel[ _]spec(?:\*\*)?[ \t]*:(?:\*\*)?[ \t]*([^\n]*)", re.IGNORECASE
@@ -98,6 +106,7 @@ class RawField:
     known: bool = True
     items: list[tuple[int, int]] = field(default_factory=list)
     bulleted: bool = False
+    column: int = -1
     code: CodeBlock | None = None
     comments: list[Span] = field(default_factory=list)
     item_comments: dict[int, list[Span]] = field(default_factory=dict)
@@ -147,6 +156,7 @@ class _Scanner:
         self.fence = ""
         self.fence_span: Span | None = None
         self.foreign = False
+        self.wrapper = ""
         self.seen_kernel = False
 
     def run(self) -> Outline:
@@ -203,13 +213,18 @@ class _Scanner:
         if self.fence:
             if stripped.startswith(self.fence) and not stripped.strip(self.fence[0]):
                 self.fence = ""
-                self.current = None
+                if current is not None and current.key == "Notes":
+                    self.extend(current, position + len(line.rstrip()))
+                else:
+                    self.current = None
             elif self.boundary(index, line, position):
                 self.sections[-2].unclosed = self.fence_span
                 self.fence = ""
             elif current is not None and current.code is not None:
                 current.code.last = index + 1
                 current.end = position + len(line)
+            elif current is not None and stripped:
+                self.extend(current, position + len(line.rstrip()))
             return
         if not stripped:
             return
@@ -249,9 +264,22 @@ class _Scanner:
             self.fence = match[1]
             self.fence_span = Span(position + match.start(1), position + match.end(1))
             current.code = CodeBlock(index + 2, index + 1, fenced=True)
-        else:
-            # The fence around a whole block of specs: structure of the page, not of the kernel.
+        elif self.wrapper == match[1] and not match[2]:
+            # The fence around a whole block of specs ends: structure of the page, not of the kernel.
+            self.wrapper = ""
             self.current = None
+        elif current is not None and current.key == "Notes":
+            self.fence = match[1]
+            self.fence_span = Span(position + match.start(1), position + match.end(1))
+            self.go_on(current, index, self.lines[index], position)
+        else:
+            self.current = None
+
+    def extend(self, current: RawField, end: int) -> None:
+        """Let a field, and its last item, reach to `end`."""
+        if current.items:
+            current.items[-1] = (current.items[-1][0], end)
+        current.end = end
 
     def comment(self, index: int, line: str, position: int) -> None:
         span = self.text_span(line, position)
@@ -312,11 +340,16 @@ class _Scanner:
             self.pending = []
             return
         bullet = _BULLET.match(line)
-        begin = position + (bullet.end() if bullet else len(line) - len(line.lstrip()))
+        indent = len(line) - len(line.lstrip())
+        begin = position + (bullet.end() if bullet else indent)
+        if bullet and current.key == "Notes" and current.items and indent > current.column >= 0:
+            bullet = None
+        if bullet and current.column < 0:
+            current.column = indent
         if bullet or (not current.items and not self.source.text[current.start : current.end].strip()):
             self.item(current, begin, end, bulleted=bullet is not None)
         elif current.key in {"Dims", "Types", "Bench", "Keep in PyTorch"} or (
-            current.key == "Notes" and len(line) - len(line.lstrip()) <= (self.base or 0)
+            current.key == "Notes" and current.items and not self.lines[index - 1].strip() and indent <= (self.base or 0)
         ):
             self.item(current, begin, end, bulleted=False)
         elif current.items:
@@ -338,7 +371,7 @@ class _Scanner:
             self.fenced_line(index, line, stripped, position)
             return
         if not stripped:
-            if self.section.kind != "prose" or self.current is None or self.current.items:
+            if self.section.kind not in {"prose", "specifications"} or self.current is None or self.current.items:
                 self.current = None
             return
         first = stripped[0]
@@ -349,10 +382,15 @@ class _Scanner:
             code.last = index + 1
             return
         if first in "`~" and (match := _FENCE.match(line)):
-            if match[2].lower() not in _TRANSPARENT or self.section.kind == "composition":
+            language = match[2].lower()
+            if self.wrapper == match[1] and not language:
+                self.wrapper = ""
+            elif language in _TRANSPARENT and (language or self.section.kind != "composition"):
+                self.wrapper = match[1]
+            else:
                 self.fence = match[1]
                 self.fence_span = Span(position + match.start(1), position + match.end(1))
-                self.foreign = match[2].lower() not in {"python", "py", ""}
+                self.foreign = language not in {"python", "py", ""}
                 self.section.code.append(CodeBlock(index + 2, index + 1, fenced=True))
             return
         if _DEFINITION.match(line):
