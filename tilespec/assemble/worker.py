@@ -110,8 +110,11 @@ def _compile(request: dict[str, Any], modules: _Modules) -> dict[str, Any]:
 
 
 def _assemble(
-    bytecode: bytes, kernel: Any, target: str, timeout: float
-) -> tuple[bytes, list[dict[str, Any]]]:  # noqa: ANN401
+    bytecode: bytes,
+    kernel: Any,  # noqa: ANN401 - a kernel of cuda.tile
+    target: str,
+    timeout: float,
+) -> tuple[bytes, list[dict[str, Any]]]:
     """Run the target compiler; the same call as `launch` makes, with remarks switched on."""
     from cuda.tile._compile import compile_cubin  # type: ignore[import-untyped] # noqa: PLC0415 - public calls give no remarks
 

@@ -183,7 +183,13 @@ ScalarInt64 = typing.Annotated[T, ScalarAnnotation(dtype=INT64)]
 IndexedWithInt64 = typing.Annotated[T, ArrayAnnotation(index_dtype=INT64)]
 
 
-def _metadata(annotation: Any, kind: type) -> Any:  # noqa: ANN401 - any annotation
+def annotation_of(kernel_: Kernel, name: str) -> Any:  # noqa: ANN401 - any annotation
+    """Return the annotation of one parameter."""
+    return dict(kernel_.parameters)[name]
+
+
+def metadata(annotation: Any, kind: type) -> Any:  # noqa: ANN401 - any annotation
+    """Return the first metadata of an annotation that is a `kind`."""
     return next((each for each in getattr(annotation, "__metadata__", ()) if isinstance(each, kind)), None)
 
 
@@ -202,13 +208,13 @@ def _constant(position: int, value: Any) -> Any:  # noqa: ANN401 - whatever was 
 
 def _argument(position: int, name: str, annotation: Any, value: Any) -> Any:  # noqa: ANN401 - whatever was passed
     """Turn a host value into what the kernel's parameter holds."""
-    if _metadata(annotation, ConstantAnnotation) is not None:
+    if metadata(annotation, ConstantAnnotation) is not None:
         return _constant(position, value)
     if isinstance(value, torch.Tensor):
         if value.requires_grad:
             msg = f"Invalid kernel argument #{position}: `{name}` requires grad, detach it first"
             raise InterpreterLaunchError(msg)
-        layout = _metadata(annotation, ArrayAnnotation)
+        layout = metadata(annotation, ArrayAnnotation)
         wide = layout is not None and layout.index_dtype is INT64
         if not wide and max((*value.shape, *value.stride()), default=0) > INT32.high:
             msg = f"an extent or stride of `{name}` doesn't fit int32"
@@ -217,7 +223,7 @@ def _argument(position: int, name: str, annotation: Any, value: Any) -> Any:  # 
     if type(value) is bool:
         return Scalar(value, BOOL)
     if type(value) is int:
-        stated = _metadata(annotation, ScalarAnnotation)
+        stated = metadata(annotation, ScalarAnnotation)
         dtype = INT32 if stated is None else stated.dtype
         if not dtype.low <= value <= dtype.high:
             msg = f"Invalid kernel argument #{position}: {value} doesn't fit {dtype}"
@@ -307,6 +313,22 @@ def _translate(error: Exception) -> InterpreterError:
     return TileInternalError(f"{type(error).__name__}: {error}")
 
 
+def _returned(kernel_: Kernel) -> NoReturn:
+    error = TileTypeError("Tile kernels cannot return values")
+    code = kernel_.function.__code__
+    error.file, error.line, error.kernel = code.co_filename, code.co_firstlineno, kernel_.name
+    raise error
+
+
+def _check_globals(kernel_: Kernel) -> None:
+    """Refuse globals that can't become constants; the arguments of `static_eval` are code of their own."""
+    for name in kernel_.function.__code__.co_names:
+        value = kernel_.function.__globals__.get(name)
+        if isinstance(value, (list, dict, set)):
+            msg = f"Cannot create constant from value of type {type(value).__name__}: global `{name}`"
+            raise TileTypeError(msg)
+
+
 def _run(kernel_: Kernel, arguments: list[Any], order: list[tuple[int, int, int]], grid: tuple[int, int, int]) -> None:
     run = state.Launch(kernel_.name, grid)
     outer = state.current
@@ -314,8 +336,7 @@ def _run(kernel_: Kernel, arguments: list[Any], order: list[tuple[int, int, int]
         for number, index in enumerate(order, start=1):
             state.current = state.Block(index, number, run)
             if kernel_.function(*arguments) is not None:
-                msg = "Tile kernels cannot return values"
-                raise TileTypeError(msg)
+                _returned(kernel_)
     except Exception as raised:  # noqa: BLE001 - device code can fail in any way; each becomes a named error
         error = _translate(raised)
         place = _place(raised.__traceback__)
@@ -352,6 +373,7 @@ def launch(
         msg = f"kernel arguments must be a tuple, got {type(args).__name__}"
         raise InterpreterLaunchError(msg)
     extents = _grid(grid)
+    _check_globals(kernel)
     parameters = kernel.parameters
     if len(args) != len(parameters):
         msg = f"kernel `{kernel.name}` takes {len(parameters)} arguments, got {len(args)}"

@@ -85,7 +85,7 @@ def product(dtype: str, *tile: int) -> list[dict[str, object]]:
 
 
 @pytest.fixture(scope="module")
-def kernels(tmp_path_factory):
+def kernels(tmp_path_factory: pytest.TempPathFactory):
     path = tmp_path_factory.mktemp("generated") / "kernels.py"
     path.write_text(KERNELS)
     return path
@@ -98,7 +98,7 @@ def assembler():
 
 
 @pytest.mark.parametrize("target", ["sm_80", "sm_90", "sm_100", "sm_120"])
-def test_both_variants_compile_for_every_target(kernels, assembler, target):
+def test_both_variants_compile_for_every_target(kernels: Path, assembler: Assembler, target: str):
     for aligned in (True, False):
         done = assembler.compile(Job(kernels, "scale", scale("float16"), target, aligned=aligned))
         assert done.error is None
@@ -108,7 +108,7 @@ def test_both_variants_compile_for_every_target(kernels, assembler, target):
         assert done.frame == 0
 
 
-def test_aligned_code_differs_from_ragged_code(kernels, assembler, tmp_path):
+def test_aligned_code_differs_from_ragged_code(kernels: Path, assembler: Assembler, tmp_path: Path):
     texts = []
     for aligned in (True, False):
         path = tmp_path / f"{aligned}.cubin"
@@ -118,7 +118,7 @@ def test_aligned_code_differs_from_ragged_code(kernels, assembler, tmp_path):
     assert all(text.startswith(b"\x7fELF") for text in texts)
 
 
-def test_remarks_tell_tensor_cores_from_scalar_code(kernels, assembler):
+def test_remarks_tell_tensor_cores_from_scalar_code(kernels: Path, assembler: Assembler):
     fast = assembler.compile(Job(kernels, "product", product("bfloat16", 64, 64, 32), "sm_90"))
     slow = assembler.compile(Job(kernels, "product", product("float32", 16, 16, 16), "sm_90"))
     assert fast.error is None
@@ -129,12 +129,12 @@ def test_remarks_tell_tensor_cores_from_scalar_code(kernels, assembler):
     ]
 
 
-def test_hints_change_the_code(kernels, assembler):
+def test_hints_change_the_code(kernels: Path, assembler: Assembler):
     job = Job(kernels, "product", product("float16", 128, 128, 64), "sm_90", {"num_worker_warps": 8})
     assert assembler.compile(job).threads == 384
 
 
-def test_a_refused_kernel_names_its_line(kernels, assembler):
+def test_a_refused_kernel_names_its_line(kernels: Path, assembler: Assembler):
     done = assembler.compile(Job(kernels, "scale", scale("float16", 1000), "sm_90"))
     assert done.error is not None
     assert done.error.kind == "refused"
@@ -144,26 +144,26 @@ def test_a_refused_kernel_names_its_line(kernels, assembler):
     assert "ct.load(x" in KERNELS.splitlines()[done.error.line - 1]
 
 
-def test_a_missing_feature_is_told_from_a_fault(kernels, assembler):
+def test_a_missing_feature_is_told_from_a_fault(kernels: Path, assembler: Assembler):
     done = assembler.compile(Job(kernels, "scale", scale("float8_e4m3fn"), "sm_80"))
     assert done.error is not None
     assert done.error.kind == "unsupported"
     assert assembler.compile(Job(kernels, "scale", scale("float8_e4m3fn"), "sm_90")).error is None
 
 
-def test_the_front_end_alone_needs_no_target(kernels, assembler):
+def test_the_front_end_alone_needs_no_target(kernels: Path, assembler: Assembler):
     assert assembler.compile(Job(kernels, "scale", scale("float16"), None)).error is None
     assert assembler.compile(Job(kernels, "scale", scale("float16", 3), None)).error is not None
 
 
-def test_a_limit_on_time_is_kept(kernels):
+def test_a_limit_on_time_is_kept(kernels: Path):
     with Assembler(1, timeout=0.05) as pool:
         done = pool.compile(Job(kernels, "product", product("float16", 256, 256, 64), "sm_90"))
     assert done.error is not None
     assert done.error.kind == "timeout"
 
 
-def test_a_dying_process_costs_one_kernel(kernels, tmp_path, monkeypatch):
+def test_a_dying_process_costs_one_kernel(kernels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     broken = tmp_path / "broken.py"
     broken.write_text(PRINTS)
     monkeypatch.setenv("TILESPEC_TEST_DIE", "1")
@@ -178,14 +178,14 @@ def test_a_dying_process_costs_one_kernel(kernels, tmp_path, monkeypatch):
     assert seen == [(1, 2), (2, 2)]
 
 
-def test_what_a_module_prints_is_no_answer(tmp_path, assembler):
+def test_what_a_module_prints_is_no_answer(tmp_path: Path, assembler: Assembler):
     talking = tmp_path / "talking.py"
     talking.write_text(PRINTS)
     assert assembler.compile(Job(talking, "nothing", [array("x", "float32")], None)).error is None
 
 
-def test_an_interrupt_ends_the_processes(kernels):
-    def interrupt(*_step):
+def test_an_interrupt_ends_the_processes(kernels: Path):
+    def interrupt(*_step: object) -> None:
         raise KeyboardInterrupt
 
     pool = Assembler(1)
@@ -196,7 +196,7 @@ def test_an_interrupt_ends_the_processes(kernels):
     assert not Path(pool._folder.name).exists()
 
 
-def test_a_process_that_was_killed_is_replaced(kernels, assembler):
+def test_a_process_that_was_killed_is_replaced(kernels: Path, assembler: Assembler):
     job = Job(kernels, "scale", scale("float32"), None)
     assembler.compile(job)
     process = assembler._workers[0]._process
@@ -215,7 +215,7 @@ def test_resources_are_read_from_the_attributes_of_a_section():
     start = 64
     headers = start + len(info) + len(names)
 
-    def header(name, kind, offset, size):
+    def header(name: bytes, kind: int, offset: int, size: int) -> bytes:
         return struct.pack("<IIQQQQIIQQ", names.index(name), kind, 0, 0, offset, size, 0, 0, 1, 0)
 
     body = b"".join(
@@ -266,7 +266,7 @@ def answered(**facts: object) -> Assembly:
         ("toolchain", "TS705"),
     ],
 )
-def test_every_kind_of_failure_has_its_code(kind, code):
+def test_every_kind_of_failure_has_its_code(kind: str, code: str):
     failed = answered(error=AssemblyError(kind, "SomeError", "first\nsecond", "one.py", 3))
     (found,) = findings(failed, SOURCE, WHOLE, lambda line: Span(0, line))
     assert found.code == code
@@ -291,7 +291,7 @@ def test_slow_code_is_a_warning():
     ]
 
 
-def test_the_worker_does_not_import_torch(kernels, assembler, tmp_path):
+def test_the_worker_does_not_import_torch(assembler: Assembler, tmp_path: Path):
     probe = tmp_path / "probe.py"
     probe.write_text(
         f"{KERNELS}\nif hasattr(torch, '__version__'):\n    raise ImportError('the real torch')\n"
