@@ -23,6 +23,7 @@ STAGES = (
     "schedule",
     "render",
     "assemble",
+    "build",
     "interpret",
     "verify",
     "bench",
