@@ -14,6 +14,7 @@ from tilespec.verify.nudge import Nudge
 
 __all__ = ["Comparison", "compare", "place"]
 
+_SMALLEST = torch.finfo(torch.float64).tiny
 _TINY = 2.0**-126
 """Kernels compute in float32 and may flush what is smaller than its smallest normal number to zero."""
 
@@ -97,40 +98,37 @@ class _Limits:
         self._floor = _floor(dtype)
         self._expected = expected
         self._scale = expected.abs() + expected.square().mean().sqrt()
-        self._share = self._norm = 0.0
+        self._worst = torch.zeros_like(expected)
+        self._norm = 0.0
 
     def learn(self, eager: Tensor, golden: Tensor) -> None:
         """Take another sample of eager's error into account."""
         near = eager.double()
         known = torch.isfinite(near) & torch.isfinite(golden)
         error = torch.where(known, (near - golden).abs(), torch.zeros_like(golden))
-        share, norm = _share(error, self._scale, self._expected)
-        self._share, self._norm = max(self._share, share), max(self._norm, norm)
+        self._worst = torch.maximum(self._worst, error)
+        self._norm = max(self._norm, float(error.square().sum().sqrt()))
 
-    def both(self) -> tuple[Tensor, Tensor]:
+    def both(self) -> tuple[Tensor, float]:
         """Return the limit of every element and that of the norm of all."""
-        size = self._expected.square().sum().sqrt()
+        # Where the golden is nothing but cancellation, what eager errs by is the only size there is.
+        scale = self._scale + self._worst.max()
+        share = float((self._worst / scale.clamp_min(_SMALLEST)).max())
+        size = float(self._expected.square().sum().sqrt())
         return (
-            max(2 * self._share, self._floor) * self._scale + self._absolute,
-            max(2 * self._norm, self._floor) * size + self._absolute * self._expected.numel() ** 0.5,
+            max(2 * share, self._floor) * scale + self._absolute,
+            max(2 * self._norm, self._floor * size) + self._absolute * self._expected.numel() ** 0.5,
         )
 
 
-def _share(error: Tensor, scale: Tensor, expected: Tensor) -> tuple[float, float]:
-    """Return the largest error relative to `scale`, and the error in norm."""
-    relative = torch.where(scale > 0, error / scale, torch.zeros_like(error))
-    size = float(expected.square().sum().sqrt())
-    return float(relative.max()), (float(error.square().sum().sqrt()) / size if size > 0 else 0.0)
-
-
 def _judge(
-    name: str, result: Tensor, golden: Tensor, error: Tensor, limit: Tensor, whole: Tensor | None
+    name: str, result: Tensor, golden: Tensor, error: Tensor, limit: Tensor, whole: float | None
 ) -> Comparison:
-    ratios = error / limit.clamp_min(torch.finfo(torch.float64).tiny)
+    ratios = error / limit.clamp_min(_SMALLEST)
     at = int(ratios.argmax())
     ratio = float(ratios.reshape(-1)[at])
     if whole is not None:
-        ratio = max(ratio, float(error.square().sum().sqrt() / whole.clamp_min(torch.finfo(torch.float64).tiny)))
+        ratio = max(ratio, float(error.square().sum().sqrt()) / max(whole, _SMALLEST))
     if ratio <= 1:
         return Comparison(ratio)
     return Comparison(ratio, WrongResult(name, *_shown(result, golden, at), ratio))
@@ -170,12 +168,12 @@ def _non_finite(name: str, result: Tensor, golden: Tensor, eager: Tensor) -> Rul
 def _exact(
     name: str, result: Tensor, golden: Tensor, eager: Tensor, hull: Callable[[int], list[Tensor]], position: int
 ) -> Comparison:
-    """Compare integers and bools: equal to the golden or to eager, except where rounding decides."""
+    """Compare integers and bools: equal to the golden or to eager, or to a golden no further away than rounding."""
     wrong = (result.to(golden.dtype) != golden) & (result != eager)
     if not bool(wrong.any()):
         return Comparison(0.0)
     for other in hull(position):
-        wrong &= other == golden
+        wrong &= result != other.to(result.dtype)
     if not bool(wrong.any()):
         return Comparison(1.0)
     at = int(wrong.reshape(-1).to(torch.uint8).argmax())

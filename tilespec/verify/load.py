@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import inspect
 import sys
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from torch import Tensor
 from tilespec.interpret import load_package
 from tilespec.verify.subject import Subject
 
-__all__ = ["Device", "Runner", "device_label", "load_runner", "pick_device"]
+__all__ = ["Device", "Runner", "device_label", "import_generated", "load_runner", "pick_device"]
 
 Device = Literal["auto", "cuda", "interpreter"]
 
@@ -62,7 +62,7 @@ def load_runner(subject: Subject, device: str) -> Runner:
     path = subject.module.resolve()
     folder = path.parent.parent if path.parent.name == "kernels" else path.parent
     if device == "cuda":
-        module = _import(path, folder)
+        module = import_generated(path, folder)
     else:
         middle = "kernels." if path.parent.name == "kernels" else ""
         module = load_package(folder, module=f"{middle}{path.stem}", allow_alias=bool(subject.inplace))
@@ -76,26 +76,21 @@ def load_runner(subject: Subject, device: str) -> Runner:
     return Runner(subject, module, call, "cuda" if device == "cuda" else "cpu", folder, by_name)
 
 
-def _import(path: Path, folder: Path) -> ModuleType:
-    """Import a file of a generated package under a name of its own, with the package importable as it would be."""
+def import_generated(path: Path, folder: Path, *, fresh: bool = False) -> ModuleType:
+    """Import a file of the generated package in `folder`, under a name that can't clash with an installed package.
+
+    With `fresh` the whole package is imported anew and the modules that others hold stay as they are.
+    """
+    folder = folder.resolve()
     package = f"_tilespec_build.{folder.name}"
-    for name, directory in (("_tilespec_build", folder.parent), (package, folder), (f"{package}.kernels", folder / "kernels")):
+    places = {"_tilespec_build": folder.parent, package: folder, f"{package}.kernels": folder / "kernels"}
+    for name, directory in places.items():
         known = sys.modules.get(name)
-        if known is None or list(known.__path__) != [str(directory)]:
+        if known is None or list(known.__path__) != [str(directory)] or (fresh and name != "_tilespec_build"):
             made = ModuleType(name)
             made.__path__ = [str(directory)]
             sys.modules[name] = made
             for stale in [item for item in sys.modules if item.startswith(f"{name}.")]:
                 del sys.modules[stale]
-    middle = ".kernels" if path.parent.name == "kernels" else ""
-    name = f"{package}{middle}.{path.stem}"
-    if name in sys.modules:
-        return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        message = f"{path} is not a Python file"
-        raise ImportError(message)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
+    parts = path.resolve().relative_to(folder).with_suffix("").parts
+    return importlib.import_module(".".join((package, *parts)))

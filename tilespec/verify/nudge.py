@@ -22,7 +22,7 @@ REFUSALS = (EvaluationError, RuntimeError, ValueError, IndexError, TypeError, Ar
 """What is raised when a reference can't take its arguments."""
 
 _SAMPLES = 400
-_HULL = 4
+_HULL = 8
 
 
 @dataclass
