@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from tilespec.diagnostics import Rule as Finding
 from tilespec.diagnostics import Span
 from tilespec.ir.axes import UnscannableError
-from tilespec.ir.build import axis_expr, cast, compute, index_node, is_integer, literal
-from tilespec.ir.nodes import Contract, Node, Parameter, Reduce
+from tilespec.ir.build import axis_expr, cast, compute, index_node, literal
+from tilespec.ir.nodes import Compute, Const, Contract, Node, Parameter, Reduce
+from tilespec.ir.nodes import Index as Position
 from tilespec.lowering.values import Index, Value, broadcast_index, compute_dtype, read_at
 from tilespec.model.dims import ONE, ZERO, AxisAtom, Expr, const
 from tilespec.reference.graph import Argument, Ref, TensorMeta
@@ -216,12 +217,36 @@ class Call:
 
 
 def convert(node: Node, dtype: str, span: Span | None = None) -> Node:
-    """Return `node` in a compute dtype; a float becomes an integer by truncation, as in torch."""
-    if is_integer(dtype) and isinstance(node, Parameter) and node.dtype != dtype:
-        return cast(node, dtype, span)
-    if isinstance(node, Parameter) and node.dtype == "float32" and dtype == "float64":
-        return Parameter("float64", node.name)
+    """Return `node` in a compute dtype.
+
+    A float becomes an integer by truncation, as in torch. A number made of launch arguments and sizes alone is computed
+    anew in float64 rather than widened, as Python's floats are.
+    """
+    if dtype == "float64" and node.dtype == "float32":
+        wide = _widened(node)
+        if wide is not None:
+            return wide
     return cast(node, dtype, span)
+
+
+def _widened(node: Node) -> Node | None:
+    if isinstance(node, Parameter):
+        return Parameter("float64", node.name)
+    if isinstance(node, Const):
+        return literal("float64", node.value)
+    if not isinstance(node, Compute) or node.free:
+        return None
+    if node.op == "cast":
+        return cast(node.args[0], "float64", node.span) if _is_count(node.args[0]) else None
+    parts = [_widened(item) if item.dtype == "float32" else item for item in node.args]
+    known = [item for item in parts if item is not None]
+    if len(known) != len(parts) or not all(item.dtype == "float64" or _is_count(item) for item in known):
+        return None
+    return compute(node.op, *known, span=node.span)
+
+
+def _is_count(node: Node) -> bool:
+    return isinstance(node, Parameter | Position | Const) and node.dtype != "float32"
 
 
 Result = Value | tuple[Value, ...]

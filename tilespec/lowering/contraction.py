@@ -123,6 +123,35 @@ def _scaled_mm(call: Call) -> Value:
     return call.result(fetch)
 
 
+def _trilinear(call: Call) -> Value:
+    """Sum over some dims of the product of three tensors, each of which lacks some dims (`bilinear`)."""
+    operands = [call.value(position) for position in range(3)]
+    lacking = [
+        tuple(int(size.value or 0) for size in call.sizes(position + 3, f"expand{position + 1}"))
+        for position in range(3)
+    ]
+    summed = tuple(int(size.value or 0) for size in call.sizes(6, "sumdim"))
+    rank = operands[0].rank + len(lacking[0])
+    extents = [ONE] * rank
+    for operand, gone in zip(operands, lacking, strict=True):
+        kept = [dim for dim in range(rank) if dim not in gone]
+        for dim, size in zip(kept, operand.shape, strict=True):
+            extents[dim] = size if extents[dim] == ONE else extents[dim]
+    axes = {dim: call.axis(f"d{dim}", extents[dim]) for dim in summed}
+
+    def fetch(index: Index) -> Node:
+        rest = list(index)
+        full = [axes[dim] if dim in axes else rest.pop(0) for dim in range(rank)]
+        parts = [
+            operand.at(broadcast_index(operand.shape, [item for dim, item in enumerate(full) if dim not in gone]))
+            for operand, gone in zip(operands, lacking, strict=True)
+        ]
+        left = call.do("mul", *(convert(part, call.kind, call.span) for part in parts[:2]))
+        return product_of(call, left, parts[2], tuple(axes.values()), operands[2].dtype)
+
+    return call.result(fetch)
+
+
 # attention
 
 
@@ -186,6 +215,7 @@ RULES: dict[str, Rule] = {
     "aten._scaled_dot_product_attention_math": _attention,
     "aten._scaled_dot_product_flash_attention_for_cpu": _attention,
     "aten._scaled_mm": _scaled_mm,
+    "aten._trilinear": _trilinear,
     "aten.addbmm": _addbmm,
     "aten.addmm": _addmm,
     "aten.addmv": _addmm,

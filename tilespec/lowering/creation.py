@@ -86,6 +86,8 @@ RULES: dict[str, Rule] = {
     "aten.arange": _arange,
     "aten.empty": _constant(0),
     "aten.empty_like": _constant(0),
+    "aten.empty_permuted": _constant(0),
+    "aten.empty_strided": _constant(0),
     "aten.eye": _eye,
     "aten.fill": _fill,
     "aten.full": _full,

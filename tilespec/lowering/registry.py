@@ -12,11 +12,11 @@ from tilespec.lowering import (
     elementwise,
     gather,
     joins,
-    losses,
     norms,
     pooling,
     reductions,
     resize,
+    scalars,
     scans,
     softmax,
     views,
@@ -71,6 +71,7 @@ class Registry:
 
 
 FAMILIES: dict[str, Mapping[str, Rule]] = {
+    "scalar": scalars.RULES,
     "pointwise": elementwise.RULES,
     "activation": activations.RULES,
     "view": views.RULES,
@@ -84,7 +85,6 @@ FAMILIES: dict[str, Mapping[str, Rule]] = {
     "scan": scans.RULES,
     "gather": gather.RULES,
     "creation": creation.RULES,
-    "loss": losses.RULES,
     "resize": resize.RULES,
 }
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from tilespec.ir.build import cast, index_node, is_float, is_integer, literal
 from tilespec.ir.nodes import Compute, Const, Contract, Index, Load, Node, Program, Reduce, Store, rewrite
+from tilespec.lowering.values import inside
 from tilespec.model.dims import Expr, const
 
 __all__ = ["simplify"]
@@ -45,7 +46,7 @@ def _visit(node: Node) -> Node:
 
 def _inside(load: Load) -> bool:
     return all(
-        isinstance(item, Expr) and item.is_nonnegative() and (size - 1 - item.upper()).is_nonnegative()
+        isinstance(item, Expr) and inside(item, size)
         for item, size in zip(load.index, load.tensor.shape, strict=True)
     )
 

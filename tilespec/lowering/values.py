@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 
 from tilespec.ir.axes import substitute
 from tilespec.ir.build import cast, compute, index_node, is_float, is_integer, literal
 from tilespec.ir.nodes import Compute, Load, Node
-from tilespec.model.dims import ONE, ZERO, AxisAtom, Expr
+from tilespec.model.dims import ONE, ZERO, AxisAtom, Expr, OpAtom
 
-__all__ = ["Index", "Value", "broadcast_index", "compute_dtype", "padded", "promote", "read_at"]
+__all__ = ["Index", "Value", "broadcast_index", "compute_dtype", "inside", "padded", "promote", "read_at"]
 
 Index = tuple[Expr, ...]
 
@@ -118,12 +119,30 @@ def read_at(value: Value, index: Sequence[Expr | Node], tag: str) -> Node:
     return substitute(node, mapping) if mapping else node
 
 
-def padded(value: Value, index: Sequence[Expr], fill: float | bool) -> Node:
+def inside(item: Expr, size: Expr) -> bool:
+    """Whether `0 <= item < size` can be shown."""
+    gap = size - 1 - item
+    return item.is_nonnegative() and (gap.is_nonnegative() or _relaxed(gap.lower()).is_nonnegative())
+
+
+def _relaxed(gap: Expr) -> Expr:
+    """Bound `gap` from below by replacing `-k*c*(e // c)` with `-k*e`: a strided window ends where its steps do."""
+    total = ZERO
+    for monomial, value in gap.terms:
+        term = Expr(((monomial, value),))
+        atom = monomial[0] if len(monomial) == 1 else None
+        if value < 0 and isinstance(atom, OpAtom) and atom.op == "//":
+            step = atom.right.value
+            if step is not None and step > 0 and value % step == 0:
+                term = atom.left * (value // step)
+        total = total + term
+    return total
+
+
+def padded(value: Value, index: Sequence[Expr], fill: float | bool) -> Node:  # noqa: FBT001 - a literal
     """Return the element at `index`, or `fill` where the index lies outside of the value."""
     outside = [
-        (item, size)
-        for item, size in zip(index, value.shape, strict=True)
-        if not (item.is_nonnegative() and (size - 1 - item).is_nonnegative() or _below(item, size))
+        (item, size) for item, size in zip(index, value.shape, strict=True) if not inside(item, size)
     ]
     node = value.at(index)
     if not outside:
@@ -131,29 +150,21 @@ def padded(value: Value, index: Sequence[Expr], fill: float | bool) -> Node:
     filled = _fill_load(node, outside, fill)
     if filled is not None:
         return filled
-    condition: Node | None = None
-    for item, size in outside:
-        for part in _range_tests(item, size):
-            condition = part if condition is None else compute("and", condition, part)
-    if condition is None:
-        return node
+    tests = [test for item, size in outside for test in _range_tests(item, size)]
+    condition = reduce(lambda left, right: compute("and", left, right), tests)
     return compute("where", condition, node, literal(node.dtype, fill))
-
-
-def _below(item: Expr, size: Expr) -> bool:
-    return item.is_nonnegative() and (size - 1 - item.upper()).is_nonnegative()
 
 
 def _range_tests(item: Expr, size: Expr) -> list[Node]:
     tests: list[Node] = []
     if not item.is_nonnegative():
         tests.append(compute("ge", index_node(item), literal("int64", 0)))
-    if not (size - 1 - item.upper()).is_nonnegative():
+    if not (size - 1 - item).is_nonnegative():
         tests.append(compute("lt", index_node(item), index_node(size)))
     return tests
 
 
-def _fill_load(node: Node, outside: Sequence[tuple[Expr, Expr]], fill: float | bool) -> Node | None:
+def _fill_load(node: Node, outside: Sequence[tuple[Expr, Expr]], fill: float | bool) -> Node | None:  # noqa: FBT001
     """Move the fill into a load whose own bounds are those of the value; None when they aren't."""
     casts: list[Compute] = []
     inner = node
@@ -162,20 +173,13 @@ def _fill_load(node: Node, outside: Sequence[tuple[Expr, Expr]], fill: float | b
         inner = inner.args[0]
     if not isinstance(inner, Load) or inner.fill is not None:
         return None
-    dims = [
-        (item, size) for item, size in zip(inner.index, inner.tensor.shape, strict=True) if isinstance(item, Expr)
-    ]
-    if any(pair not in dims for pair in outside) or not _fits(inner, outside):
+    dims = list(zip(inner.index, inner.tensor.shape, strict=True))
+    if any(pair not in dims for pair in outside):
+        return None
+    # Another dim that may leave its tensor would read the fill where the value is still defined.
+    if any(isinstance(item, Expr) and (item, size) not in outside and not inside(item, size) for item, size in dims):
         return None
     made: Node = Load(inner.dtype, inner.tensor, inner.index, literal(inner.dtype, fill).value, span=inner.span)
     for item in reversed(casts):
         made = cast(made, item.dtype, item.span)
     return made
-
-
-def _fits(load: Load, outside: Sequence[tuple[Expr, Expr]]) -> bool:
-    """Whether every other dim of the load is in range, so that the fill shows for `outside` only."""
-    return all(
-        not isinstance(item, Expr) or (item, size) in outside or _below(item, size)
-        for item, size in zip(load.index, load.tensor.shape, strict=True)
-    )

@@ -239,7 +239,10 @@ class Expr:
         """Whether this can be shown to be at least 0 for all symbols >= 1 and all axes in range."""
         if self.value is not None:
             return self.value >= 0
-        return all(value >= 0 for _, value in _shift(self.lower()).terms)
+        return all(
+            value >= 0 and all(_is_natural(atom) for atom in monomial)
+            for monomial, value in _shift(self.lower()).terms
+        )
 
     def is_positive(self) -> bool:
         """Whether this can be shown to be at least 1."""
@@ -258,11 +261,14 @@ class Expr:
         for monomial, value in self.terms:
             part = const(value)
             largest = (value > 0) == upper
+            signed = any(not _is_natural(atom) for atom in monomial)
             for atom in monomial:
-                if isinstance(atom, AxisAtom):
+                if isinstance(atom, OpAtom) and (atom.left.axes or atom.right.axes):
+                    # A product with a factor of either sign has no bound here: it stays, and nothing is proved.
+                    alone = len(monomial) == 1 or not signed
+                    part = part * ((_op_upper(atom) if largest else _op_lower(atom)) if alone else _atom(atom))
+                elif isinstance(atom, AxisAtom) and not signed:
                     part = part * (atom.extent - 1 if largest else ZERO)
-                elif isinstance(atom, OpAtom) and (atom.left.axes or atom.right.axes):
-                    part = part * (_op_upper(atom) if largest else ZERO)
                 else:
                     part = part * _atom(atom)
             total = total + part
@@ -353,12 +359,31 @@ def _shift(expr: Expr) -> Expr:
     return expr.substitute({name: sym(name) + 1 for name in expr.symbols})
 
 
+def _is_natural(atom: Atom) -> bool:
+    """Whether an atom can be shown to be at least 0; divisors are positive."""
+    if not isinstance(atom, OpAtom) or atom.op == "%":
+        return True
+    if atom.op == "//":
+        return atom.left.is_nonnegative()
+    sides = (atom.left.is_nonnegative(), atom.right.is_nonnegative())
+    return all(sides) if atom.op == "min" else any(sides)
+
+
 def _op_upper(atom: OpAtom) -> Expr:
     if atom.op == "%":
         return atom.right.upper() - 1
     if atom.op == "//":
-        return atom.left.upper() // atom.right.lower()
+        left = atom.left.upper()
+        return left // (atom.right.lower() if left.is_nonnegative() else atom.right.upper())
     return _atom(OpAtom(atom.op, atom.left.upper(), atom.right.upper()))
+
+
+def _op_lower(atom: OpAtom) -> Expr:
+    if _is_natural(atom):
+        return ZERO
+    if atom.op == "//":
+        return atom.left.lower() // atom.right.lower()
+    return _atom(OpAtom(atom.op, atom.left.lower(), atom.right.lower()))
 
 
 def _long_division(left: Expr, right: Expr) -> tuple[Expr, Expr]:
@@ -393,6 +418,8 @@ def _floordiv(left: Expr, right: Expr) -> Expr:
     quotient, rest = _long_division(left, right)
     if rest.value == 0 or _within(rest, right):
         return quotient
+    if _within(-1 - rest, right):
+        return quotient - 1
     if right.value is not None and rest.value is not None:
         return quotient + rest.value // right.value
     if quotient.value != 0 and rest.is_nonnegative():
