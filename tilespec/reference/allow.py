@@ -55,7 +55,7 @@ _BINARY = """
 _REDUCTIONS = """
     all amax amin aminmax any argmax argmin argsort count_nonzero cummax cummin cumprod cumsum diff kthvalue logcumsumexp
     logsumexp max mean median min mode nanmean nansum norm prod quantile sort std std_mean sum topk trapz trapezoid
-    var var_mean softmax log_softmax cov
+    var var_mean softmax log_softmax
 """
 
 _PRODUCTS = """

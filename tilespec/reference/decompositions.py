@@ -20,8 +20,10 @@ prims = torch.ops.prims
 def decompositions() -> Mapping[Any, Callable[..., Any]]:
     """Return what every op outside the core set is replaced with."""
     table: dict[Any, Callable[..., Any]] = dict(core_aten_decompositions().items())
-    for op in _WHOLE:
-        table.pop(op, None)
+    for name in _WHOLE:
+        packet = getattr(aten, name)
+        for overload in packet.overloads():
+            table.pop(getattr(packet, overload), None)
     table.update(_OURS)
     return table
 
@@ -81,5 +83,9 @@ _OURS: dict[Any, Callable[..., Any]] = {
     prims.view_of.default: _same,
 }
 
-_WHOLE: tuple[Any, ...] = ()
+_WHOLE = (
+    "reflection_pad1d", "reflection_pad2d", "reflection_pad3d", "replication_pad1d", "replication_pad2d",
+    "replication_pad3d", "upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "upsample_linear1d",
+    "upsample_bilinear2d", "upsample_trilinear3d",
+)  # fmt: skip
 """Ops that torch's table would take apart and a lowering wants whole."""

@@ -11,7 +11,8 @@ import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 
 import torch
 import torch.nn.functional as functional
@@ -19,9 +20,9 @@ from torch import SymBool, SymFloat, SymInt, Tensor
 
 from tilespec.diagnostics import Rule
 from tilespec.reference import allow
-from tilespec.reference.attention import scaled_dot_product_attention
 from tilespec.reference.check import Program
 from tilespec.reference.evaluator import FunctionRef, MethodRef, Stop, Value
+from tilespec.reference.own import OWN, interpolation
 from tilespec.rules import reference as rules
 
 __all__ = ["RAISED", "TorchLibrary"]
@@ -51,12 +52,6 @@ _TRAINING = {
 }
 """Random functions: where their training flag stands, its name and its default."""
 
-_OWN: dict[str, Callable[..., Tensor]] = {
-    "torch.nn.functional.scaled_dot_product_attention": scaled_dot_product_attention,
-}
-"""Functions that are traced through their mathematics, for torch picks a fused kernel by device."""
-
-
 def _module(path: str) -> object:
     return {
         "torch": torch,
@@ -76,7 +71,8 @@ class TorchLibrary:
     explain: Callable[[BaseException, ast.AST, Sequence[Value]], Rule] | None = None
     decide: Callable[[SymBool, ast.AST], bool] | None = None
     define: Callable[[str, Sequence[Value]], Value] | None = None
-    written: dict[int, str] = field(default_factory=dict)
+    whole: Callable[[Callable[..., Value], Sequence[Value]], Value] | None = None
+    """While tracing: record one ATen call as it stands."""
 
     # values
 
@@ -115,10 +111,15 @@ class TorchLibrary:
         module, _, name = path.rpartition(".")
         if module == "math":
             return self._math(name, args, kwargs, node)
-        function = _OWN.get(path) or getattr(_module(module), name)
+        function = getattr(_module(module), name)
         if path not in _INFO:
             args, kwargs = self._arguments(args, kwargs)
         with self._guarded(node, args):
+            if self.whole is not None:
+                one = interpolation(*args, **kwargs) if name == "interpolate" else None
+                if one is not None:
+                    return self.whole(*one)
+                function = OWN.get(path, function)
             result = function(*args, **kwargs)
         return self._result(result, node)
 
@@ -138,7 +139,10 @@ class TorchLibrary:
             if not args and not kwargs:
                 return owner
         with self._guarded(node, [owner, *args]):
-            result = getattr(owner, name)(*args, **kwargs)
+            function = getattr(owner, name)
+            if self.whole is not None and f"Tensor.{name}" in OWN:
+                function = partial(OWN[f"Tensor.{name}"], owner)
+            result = function(*args, **kwargs)
         return self._result(result, node)
 
     def _arguments(self, args: Sequence[Value], kwargs: Mapping[str, Value]) -> tuple[list[Value], dict[str, Value]]:

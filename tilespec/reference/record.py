@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ import sympy
 import torch
 from torch import SymBool, SymFloat, SymInt, Tensor
 from torch._subclasses.fake_tensor import unset_fake_temporarily
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils.weak import WeakIdKeyDictionary
 
 from tilespec.diagnostics import Span
@@ -128,6 +129,14 @@ class Recorder(TorchDispatchMode):
         if func._schema.is_mutable:  # noqa: SLF001 (no public schema)
             return self._mutate(func, args, kwargs)
         return self._record(func, args, kwargs)
+
+    def whole(self, func: Any, args: Sequence[Any]) -> Any:  # noqa: ANN401
+        """Record one call without looking for its decomposition."""
+        with _disable_current_modes() as modes, contextlib.ExitStack() as stack:
+            for mode in modes:
+                if mode is not self:
+                    stack.enter_context(mode)
+            return self._record(func, args, {})
 
     def _forward(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Tensor:  # noqa: ANN401
         result: Tensor = func(*args, **kwargs)

@@ -183,10 +183,12 @@ class _Run:
         declared += [item.shape for item in self.signature.outputs or ()]
         self.space = SizeSpace(symbols_of(declared), self.spec.dims, tuple(dim for shape in declared for dim in shape))
         self.table = SymbolTable(self.space.equations)
-        self.library = TorchLibrary(self.program, explain=self._explain, decide=self._decide, define=self._define)
-        self.evaluator = Evaluator(self.program, self.library)
         names = [item.name for item in self.signature.inputs]
         self.recorder = Recorder(self.table, self._place, names)
+        self.library = TorchLibrary(
+            self.program, explain=self._explain, decide=self._decide, define=self._define, whole=self.recorder.whole
+        )
+        self.evaluator = Evaluator(self.program, self.library)
 
     def trace(self) -> tuple[Graph | None, list[Diagnostic]]:
         try:
