@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -129,7 +129,7 @@ def _trace_and_plan(spec: SpecFile, checked: Checked) -> list[Diagnostic]:
     for kernel in spec.kernels:
         graph = checked.graphs[kernel.id]
         program, found = lower(
-            rename_symbols(graph, kernel),
+            replace(rename_symbols(graph, kernel), name=kernel.id),
             numerics=kernel.numerics,
             source=spec.source,
             outputs=[item.name for item in kernel.outputs],

@@ -102,6 +102,8 @@ class _Writer:
                 self.users[item] = self.users.get(item, 0) + 1
         for root in self.roots:
             self.users[root] = self.users.get(root, 0) + 1
+        self.assigned = self.outermost()
+        self.inverses: dict[tuple[Node, Frame], tuple[_Scope, Text]] = {}
         self.open: list[_Scope] = []
         self.access_memo: dict[Load, TileAccess | Gather] = {}
         self.padding = choose_padding(self.roots, self.access)
@@ -217,27 +219,50 @@ class _Writer:
             return False
         if isinstance(node, Load | Reduce | Contract):
             return True
-        return self.users[node] > 1 or len(text.code) > _WIDE
+        return node in self.assigned or self.users[node] > 1 or len(text.code) > _WIDE
 
-    def hint(self, node: Node) -> str:
-        if isinstance(node, Load):
-            return f"{node.tensor.name}_tile"
+    def line_of(self, node: Node) -> int | None:
+        """Return the spec line that a node comes from."""
         span = getattr(node, "span", None)
-        if span is not None and self.source is not None:
-            line, _ = self.source.position(span.start)
+        return None if span is None or self.source is None else self.source.position(span.start)[0]
+
+    def outermost(self) -> dict[Node, str]:
+        """Return the variable of the reference that each node is the value of: the last of its line, if that assigns."""
+        inner: set[Node] = set()
+        for node in self.nodes:
+            line = self.line_of(node)
+            inner.update(item for item in node.operands if line is not None and self.line_of(item) == line)
+        names: dict[Node, str] = {}
+        for node in self.nodes:
+            line = self.line_of(node)
+            if line is None or node in inner or isinstance(node, Load) or self.source is None:
+                continue
             found = _ASSIGNED.match(self.source.line(line))
             if found:
-                return found.group(1)
+                names[node] = found.group(1)
+        return names
+
+    def hint(self, node: Node) -> str:
+        """Return a name for a value: the reference's own where it has one, else what the node does."""
+        if node in self.assigned:
+            return self.assigned[node]
+        if isinstance(node, Load):
+            return f"{node.tensor.name}_tile"
         if isinstance(node, Contract):
             return "product"
-        return node.op if isinstance(node, Reduce) and node.op not in {"sum", "max", "min"} else "value"
+        if isinstance(node, Reduce):
+            return {"sum": "total", "max": "highest", "min": "lowest"}.get(node.op, node.op)
+        if isinstance(node, Compute) and node.op == "cast":
+            base = node.args[0]
+            if isinstance(base, Load):
+                return f"{base.tensor.name}_wide"
+            if isinstance(base, Index):
+                return f"{base.expr.symbol}_wide" if base.expr.symbol else "count"
+        return "value"
 
     def comment(self, node: Node, scope: _Scope) -> None:
-        span = getattr(node, "span", None)
-        if span is None or self.source is None:
-            return
-        line, _ = self.source.position(span.start)
-        if line not in scope.commented:
+        line = self.line_of(node)
+        if line is not None and self.source is not None and line not in scope.commented:
             scope.commented.add(line)
             scope.block.line(f"# {line}: {self.source.line(line).strip()}")
 
@@ -253,6 +278,8 @@ class _Writer:
         if isinstance(node, Load):
             return self.load(node, frame, scope)
         if isinstance(node, Compute):
+            if node.op == "div" and self.divides_lanes(node, frame):
+                return self.scaled(node, frame, scope)
             args = [self.value(item, frame, scope) for item in node.args]
             if node.op == "cast" and isinstance(node.args[0], Index) and args[0].precedence != ATOM_LITERAL:
                 args = [self.as_value(args[0])]
@@ -264,6 +291,30 @@ class _Writer:
             return self.fold(node, scope)
         message = f"no rendering of {type(node).__name__}"
         raise TypeError(message)
+
+    def divides_lanes(self, node: Compute, frame: Frame) -> bool:
+        """Whether a float32 quotient has a divisor that is the same along a tile axis of the dividend."""
+        left, right = node.args
+        if node.dtype != "float32" or isinstance(right, Const):
+            return False
+        tiles = frozenset(axis for axis in frame if self.tiled(axis))
+        return bool((left.free - right.free) & tiles & frozenset(frame[-1:]))
+
+    def scaled(self, node: Compute, frame: Frame, scope: _Scope) -> Text:
+        """Write a quotient as a product with one reciprocal a row: one rounding more, and no division a lane."""
+        left, right = node.args
+        home = self.home(right, scope)
+        key = (right, frame)
+        if key not in self.inverses or self.inverses[key][0] is not home:
+            if isinstance(right, Compute) and right.op == "sqrt":
+                inverse = call("ct.rsqrt", self.value(right.args[0], frame, scope))
+            else:
+                inverse = binary("/", atom("1.0"), self.value(right, frame, scope))
+            name = self.unique("inverse", home)
+            self.comment(node, home)
+            home.block.line(f"{name} = {inverse.code}")
+            self.inverses[key] = (home, atom(name))
+        return binary("*", self.value(left, frame, scope), self.inverses[key][1])
 
     def as_value(self, text: Text) -> Text:
         return text if text.precedence == ATOM_LITERAL else atom(f"({text.code})")

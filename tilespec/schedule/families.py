@@ -312,7 +312,7 @@ def contraction(program: Program) -> list[KernelPlan] | Decline:  # noqa: PLR091
     core = [(node, row, column, depth) for node in products]
     if any(_orient(node, row, column) is None for node in products):
         return Decline("contraction", "its products have different rows, columns or depth")
-    sizes = _mma_tiles(first.operand)
+    sizes = _mma_tiles(first.operand, len(products))
     axes: list[AxisPlan] = [AxisPlan(item, Role.SCALAR) for item in stored if item not in {row, column}]
     axes.append(AxisPlan(row, Role.TILE, Cover(sizes[0], least=16)))
     axes.append(AxisPlan(column, Role.TILE, Cover(sizes[1], least=16)))
@@ -337,12 +337,13 @@ def _named(program: Program, names: dict[AxisAtom, str]) -> tuple[Program, list[
     return substitute_axes(program, mapping), [item for item in renamed if item is not None]
 
 
-def _mma_tiles(operand: str) -> tuple[int, int, int, tuple[tuple[str, int], ...]]:
+def _mma_tiles(operand: str, products: int) -> tuple[int, int, int, tuple[tuple[str, int], ...]]:
+    """Return rows, columns, depth and hints; two accumulators share the registers of one."""
     if operand == "float32":
         return 128, 128, 32, (("num_worker_warps", 8),)
     if operand == "float64":
         return 32, 32, 16, ()
-    return 128, 128, 64, (("occupancy", 2),)
+    return 128, 128 if products == 1 else 64, 64, (("occupancy", 2),)
 
 
 def _orient(node: Contract, row: AxisAtom, column: AxisAtom) -> Contract | None:
