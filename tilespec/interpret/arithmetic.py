@@ -260,7 +260,7 @@ def _quotient(
 ) -> Callable[..., Any]:
     def operation(x: Operand, y: Operand, /) -> Value | Number:
         divisor = y.value if type(y) is Scalar else y
-        if divisor != 0 or isinstance(y, Tile):
+        if not isinstance(y, Tile) and divisor != 0:
             quick = _whole(x, y, on_ints)
             if quick is not None:
                 return quick

@@ -8,15 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import torch
 
 from tilespec.assemble import Assembler, AssemblyError, Job
 from tilespec.interpret.dtypes import BY_TORCH
-from tilespec.interpret.kernel import ConstantAnnotation, LaunchRecord, annotation_of, metadata
+from tilespec.interpret.errors import NotSupportedError
+from tilespec.interpret.kernel import (
+    ByTarget,
+    ConstantAnnotation,
+    LaunchRecord,
+    ScalarAnnotation,
+    annotation_of,
+    metadata,
+)
 
 __all__ = ["arguments_of", "frontend_check", "job_of"]
+
+_SCALARS: Final = {bool: "bool", int: "int32", float: "float32"}
 
 
 def _entry(name: str, annotation: object, value: Any) -> dict[str, Any]:  # noqa: ANN401 - a kernel argument
@@ -32,7 +42,11 @@ def _entry(name: str, annotation: object, value: Any) -> dict[str, Any]:  # noqa
             "unit_axis": unit[-1] if unit else None,
             "overlaps": any(step == 0 for step in value.stride()),
         }
-    dtype = {bool: "bool", int: "int32", float: "float32"}[type(value)]
+    stated = metadata(annotation, ScalarAnnotation)
+    if type(value) not in _SCALARS:
+        what = f"compiling a kernel with an argument of type {type(value).__name__}"
+        raise NotSupportedError(what)
+    dtype = _SCALARS[type(value)] if stated is None else stated.dtype.name
     return {"kind": "scalar", "name": name, "dtype": dtype}
 
 
@@ -43,10 +57,12 @@ def arguments_of(record: LaunchRecord) -> list[dict[str, Any]]:
 
 def job_of(record: LaunchRecord, target: str | None, *, aligned: bool = False) -> Job:
     """Return what to compile so that the launch would run on `target`."""
-    code = record.kernel.function.__code__
-    return Job(
-        Path(code.co_filename), record.kernel.name, arguments_of(record), target, record.kernel.hints, aligned
-    )
+    path = Path(record.kernel.function.__code__.co_filename)
+    hints = {
+        name: value.by_target.get(target, value.default) if isinstance(value, ByTarget) else value
+        for name, value in record.kernel.hints.items()
+    }
+    return Job(path, record.kernel.name, arguments_of(record), target, hints, aligned)
 
 
 def frontend_check(

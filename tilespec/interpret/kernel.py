@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
 import itertools
 import math
@@ -131,6 +132,15 @@ class Kernel:
     def replace_hints(self, **hints: Any) -> Kernel:  # noqa: ANN401 - any hint
         """Return a kernel with some hints changed."""
         return Kernel(self.function, {**self.hints, **hints})
+
+    @cached_property
+    def globals_read(self) -> tuple[tuple[str, int | None], ...]:
+        """Name and line of each global that the kernel reads itself."""
+        return tuple(
+            (step.argval, step.positions.lineno if step.positions else None)
+            for step in dis.get_instructions(self.function)
+            if step.opname == "LOAD_GLOBAL"
+        )
 
     @cached_property
     def parameters(self) -> tuple[tuple[str, Any], ...]:
@@ -322,11 +332,13 @@ def _returned(kernel_: Kernel) -> NoReturn:
 
 def _check_globals(kernel_: Kernel) -> None:
     """Refuse globals that can't become constants; the arguments of `static_eval` are code of their own."""
-    for name in kernel_.function.__code__.co_names:
-        value = kernel_.function.__globals__.get(name)
+    function = kernel_.function
+    for name, line in kernel_.globals_read:
+        value = function.__globals__.get(name)
         if isinstance(value, (list, dict, set)):
-            msg = f"Cannot create constant from value of type {type(value).__name__}: global `{name}`"
-            raise TileTypeError(msg)
+            error = TileTypeError(f"Cannot create constant from value of type {type(value).__name__}: `{name}`")
+            error.file, error.line, error.kernel = function.__code__.co_filename, line, kernel_.name
+            raise error
 
 
 def _run(kernel_: Kernel, arguments: list[Any], order: list[tuple[int, int, int]], grid: tuple[int, int, int]) -> None:

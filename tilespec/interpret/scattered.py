@@ -73,12 +73,14 @@ class _Places:
                 msg = f"{name}(): mask of shape {value.shape} can't be broadcast to {shape}"
                 raise TileTypeError(msg)
             chosen = value.data
+            if poison is not None:
+                poison = poison & chosen
             if value.poison is not None:
                 poison = value.poison if poison is None else poison | value.poison
         self.array = array
         self.shape = shape
         self.offsets = offsets
-        self.poison = None if poison is None else poison.expand(self.shape)
+        self.poison = poison.expand(self.shape) if poison is not None and bool(poison.any()) else None
         self.active = self._active(inside, chosen, check_bounds, name)
 
     def _active(
@@ -100,13 +102,14 @@ class _Places:
             return None
         return None if active is None else active.expand(self.shape)
 
+    def refuse_poison(self) -> None:
+        """Refuse to write where undetermined padding decides."""
+        if self.poison is not None:
+            msg = f"an element index into `{self.array.name}` depends on undetermined padding"
+            raise PoisonError(msg)
+
     def selected(self) -> torch.Tensor:
         """Return the offsets that take part, in one dimension."""
-        if self.poison is not None:
-            live = self.poison if self.active is None else self.poison & self.active
-            if live.any():
-                msg = f"an element index into `{self.array.name}` depends on undetermined padding"
-                raise PoisonError(msg)
         flat = self.offsets.expand(self.shape)
         return flat.reshape(-1) if self.active is None else flat[self.active]
 
@@ -157,10 +160,13 @@ def gather(
     _check_read(array, offsets)
     picked = from_torch(_flat(array, bits=True)[offsets].view(array.tensor.dtype), array.dtype)
     if places.active is None:
-        return make(picked.reshape(places.shape), array.dtype)
+        return make(picked.reshape(places.shape), array.dtype, places.poison)
     data = padding.expand(places.shape).clone()
     data[places.active] = picked
-    poison = None if padding_poison is None else padding_poison.expand(places.shape) & ~places.active
+    poison = places.poison
+    if padding_poison is not None:
+        padded = padding_poison.expand(places.shape) & ~places.active
+        poison = padded if poison is None else poison | padded
     return make(data, array.dtype, poison)
 
 
@@ -179,6 +185,7 @@ def scatter(
     places = _Places(array, indices, mask, check_bounds, "scatter")
     data, poison = implicit_cast(value, array.dtype, "scatter")
     _broadcasts(data, places, "scatter")
+    places.refuse_poison()
     offsets = places.selected()
     if poison is not None and bool(places.pick(poison).any()):
         msg = f"a value stored to `{array.name}` depends on undetermined padding"
@@ -240,6 +247,7 @@ def _atomic(array: Array, indices: Any, values: tuple[Operand, ...], check: obje
     if array.dtype.name not in allowed:
         msg = f"{name}(): Unsupported array dtype {array.dtype}"
         raise TileTypeError(msg)
+    places.refuse_poison()
     picked = []
     for value in values:
         data, poison = implicit_cast(value, array.dtype, name)
