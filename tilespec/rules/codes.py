@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tilespec.diagnostics import Rule
-from tilespec.rules import environment, graph, lowering, package, schedule, shapes, syntax, target, verify
+from tilespec.rules import environment, graph, lowering, package, reference, schedule, shapes, syntax, target, verify
 
 __all__ = ["CODES"]
 
@@ -65,6 +65,32 @@ CODES: Mapping[str, type[Rule]] = {
     "TS314": shapes.InvalidSetting,
     "TS315": shapes.BenchMismatch,
     "TS316": shapes.InplaceMismatch,
+    "TS401": reference.ReferenceSyntax,
+    "TS402": reference.ForbiddenConstruct,
+    "TS403": reference.UnknownFunction,
+    "TS404": reference.UndefinedVariable,
+    "TS405": reference.ReferenceNameMismatch,
+    "TS406": reference.ParameterMismatch,
+    "TS407": reference.DefaultDiffers,
+    "TS408": reference.ReferenceRaises,
+    "TS409": reference.DataDependentControl,
+    "TS410": reference.SizeRestriction,
+    "TS411": reference.ReferenceLimit,
+    "TS412": reference.OutputCountMismatch,
+    "TS413": reference.OutputShapeMismatch,
+    "TS414": reference.OutputDtypeMismatch,
+    "TS415": reference.RandomOperation,
+    "TS416": reference.UnusedInput,
+    "TS417": reference.ScalarFixed,
+    "TS418": reference.ContractionMismatch,
+    "TS419": reference.BroadcastMismatch,
+    "TS420": reference.IncompleteCoverage,
+    "TS421": reference.OperationNotPerformed,
+    "TS422": reference.OperationNotListed,
+    "TS423": reference.WiringDisproved,
+    "TS424": reference.ReferenceMissing,
+    "TS425": reference.UndeclaredParameter,
+    "TS426": reference.CoverageUndecided,
     "TS501": lowering.UnsupportedOp,
     "TS502": lowering.UnsupportedArgument,
     "TS503": lowering.UnsupportedDtype,

@@ -10,6 +10,7 @@ from tilespec.diagnostics import Rule, Severity
 __all__ = [
     "BroadcastMismatch",
     "ContractionMismatch",
+    "CoverageUndecided",
     "DataDependentControl",
     "DefaultDiffers",
     "ForbiddenConstruct",
@@ -1207,6 +1208,7 @@ class OperationNotListed(Rule):
 
     code: ClassVar[str] = "TS422"
     name: ClassVar[str] = "operation-not-listed"
+    severity: ClassVar[Severity] = Severity.WARNING
     operation: str
 
     def message(self) -> str:
@@ -1389,3 +1391,65 @@ class UndeclaredParameter(Rule):
     def help(self) -> str | None:
         """Say what to do."""
         return "give it the name of the kernel input that it feeds"
+
+
+@dataclass(frozen=True)
+class CoverageUndecided(Rule):
+    """A forward pass whose coverage could not be decided.
+
+    Where kernels and the end-to-end reference write one computation in two ways, they are compared by value on small
+    sizes. With literal dims there are no small sizes, and the tensors are too large to compute here. Name the dims
+    (`shape=(N, D)`), or write both references with the same calls.
+
+    Fails: the same product written in two ways, at one literal size.
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles every element.
+    Operations: [mul]
+    Inputs:
+      - x: shape=(4096, 4096), dtype=float32
+    Outputs:
+      - y: shape=(4096, 4096), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_double(x):
+        return x * 2
+    ---
+    ## Composition Notes
+    def reference_end(x):
+        return x + x
+    ```
+
+    Passes:
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles every element.
+    Operations: [mul]
+    Inputs:
+      - x: shape=(N, D), dtype=float32
+    Outputs:
+      - y: shape=(N, D), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_double(x):
+        return x * 2
+    ---
+    ## Composition Notes
+    def reference_end(x):
+        return x + x
+    ```
+    """
+
+    code: ClassVar[str] = "TS426"
+    name: ClassVar[str] = "coverage-undecided"
+    severity: ClassVar[Severity] = Severity.WARNING
+
+    def message(self) -> str:
+        """State the fault."""
+        return "the forward pass and the kernels differ in form and are too large to compare by value"
+
+    def help(self) -> str | None:
+        """Say what to change."""
+        return "name the dims instead of writing sizes, or write both references with the same calls"
