@@ -340,7 +340,7 @@ class UnwritablePath(Rule):
     reason: str
 
     def message(self) -> str:
-        return f"`{self.path}` can't be written: {self.reason}"
+        return f"`{self.path}` can't be written: {self.reason[:1].lower()}{self.reason[1:]}"
 
     def help(self) -> str | None:
         return "make it writable, or choose another folder with `--out`"

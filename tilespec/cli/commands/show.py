@@ -21,6 +21,9 @@ def show(
     from tilespec.pipeline import show as stages
 
     text, findings = stages(path, kernel=kernel)
+    if kernel is not None and not text and not findings:
+        message = f"`{kernel}` is not a kernel of {path}"
+        raise typer.BadParameter(message)
     typer.echo(text, nl=False)
     if findings:
         print_findings(findings, Format.TEXT, files=1)

@@ -76,6 +76,10 @@ def verify(
     with progress(quiet=as_json) as display:
         report = verify_paths(files, options, display, build=_build)
     findings += report.diagnostics
+    known = {result.kernel for result in report.kernels}
+    if not findings and (unknown := [name for name in options.kernels if name not in known]):
+        message = f"no file has a kernel `{unknown[0]}`"
+        raise typer.BadParameter(message)
     if as_json:
         document = report.as_json() | {"findings": [data.as_object(item) for item in findings]}
         typer.echo(json.dumps(document, indent=2))

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tilespec.cli.app import app
+
+CANONICAL = """\
+KERNEL SPEC: double
+Description: Doubles.
+Operations: [mul]
+
+Inputs:
+  - x: shape=(N,), dtype=float16
+
+Outputs:
+  - y: shape=(N,), dtype=float16
+
+Dependencies: none
+
+PyTorch Reference:
+def reference_double(x):
+    return x * 2
+"""
+UNTIDY = CANONICAL.replace("  - x", "* x").replace("float16", "fp16")
+
+
+@pytest.fixture
+def canonical() -> str:
+    result = CliRunner().invoke(app, ["fmt", "-"], input=UNTIDY)
+    assert result.exit_code == 0
+    return result.stdout
+
+
+def test_stdin_to_stdout(canonical: str):
+    assert "  - x: shape=(N,), dtype=float16\n" in canonical
+    again = CliRunner().invoke(app, ["fmt", "-"], input=canonical)
+    assert again.stdout == canonical
+
+
+def test_rewriting_a_file(tmp_path: Path, canonical: str):
+    path = tmp_path / "double.tilespec"
+    path.write_text(UNTIDY)
+    result = CliRunner().invoke(app, ["fmt", str(path)])
+    assert result.exit_code == 0
+    assert path.read_text() == canonical
+    assert "1 of 1 file changed" in result.stderr
+    assert "0 of 1 file changed" in CliRunner().invoke(app, ["fmt", str(path)]).stderr
+
+
+@pytest.mark.parametrize("option", ["--check", "--diff"])
+def test_looking_without_writing(tmp_path: Path, option: str, canonical: str):
+    path = tmp_path / "double.tilespec"
+    path.write_text(UNTIDY)
+    result = CliRunner().invoke(app, ["fmt", option, str(path)])
+    assert result.exit_code == 1
+    assert path.read_text() == UNTIDY
+    assert ("+  - x: shape=(N,), dtype=float16\n" in result.stdout) == (option == "--diff")
+    path.write_text(canonical)
+    assert CliRunner().invoke(app, ["fmt", option, str(path)]).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"\xef\xbb\xbf" + CANONICAL.encode(), CANONICAL.replace("\n", "\r\n").encode()],
+    ids=["bom", "crlf"],
+)
+def test_bytes_that_show_nowhere_are_changes_too(tmp_path: Path, data: bytes, canonical: str):
+    path = tmp_path / "double.tilespec"
+    path.write_bytes(data)
+    assert CliRunner().invoke(app, ["fmt", "--check", str(path)]).exit_code == 1
+    CliRunner().invoke(app, ["fmt", str(path)])
+    assert path.read_bytes() == canonical.encode()
+
+
+def test_a_broken_file_is_left_alone(tmp_path: Path):
+    path = tmp_path / "broken.tilespec"
+    path.write_text(UNTIDY.replace("[mul]", "[mul"))
+    before = path.read_text()
+    result = CliRunner().invoke(app, ["fmt", str(path)])
+    assert result.exit_code == 1
+    assert "error[TS105]" in result.stderr
+    assert path.read_text() == before
+
+
+def test_shipped_specs_are_canonical(repository: Path):
+    result = CliRunner().invoke(app, ["fmt", "--diff", str(repository / "specs")])
+    assert (result.exit_code, result.stdout) == (0, "")
