@@ -83,7 +83,9 @@ def test_undetermined_padding_outside_of_the_stored_array_is_fine(run: Run) -> N
 def test_undetermined_padding_must_not_choose_an_element_or_a_branch(run: Run) -> None:
     index, y = torch.zeros(2, dtype=torch.int32), torch.zeros(4)
     with pytest.raises(PoisonError):
-        run("ct.gather(y, ct.load(i, 0, 4))", i=index, y=y)
+        run("ct.store(y, 0, ct.gather(y, ct.load(i, 0, 4)))", i=index, y=y)
+    with pytest.raises(PoisonError):
+        run("ct.scatter(y, ct.load(i, 0, 4), 1.0)", i=index, y=y)
     with pytest.raises(PoisonError):
         run("if ct.sum(ct.load(y, 0, 8)) > 0:\n    ct.store(y, 0, 1.0)", y=y)
 
