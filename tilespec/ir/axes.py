@@ -16,10 +16,31 @@ from itertools import islice, permutations, product
 from keyword import iskeyword
 
 from tilespec.ir.build import axis_expr, compute, index_node, literal
-from tilespec.ir.nodes import Contract, Index, Load, Node, Program, Reduce, Scan, Store, postorder, rewrite
-from tilespec.model.dims import AxisAtom, Expr, OpAtom, sym
+from tilespec.ir.nodes import (
+    Contract,
+    Index,
+    Load,
+    Node,
+    Program,
+    Reduce,
+    Scan,
+    Store,
+    Tensor,
+    postorder,
+    rewrite,
+)
+from tilespec.model.dims import AxisAtom, Expr, OpAtom, SymbolAtom, sym
 
-__all__ = ["bound_axes", "expr_node", "map_expressions", "name_axes", "rename", "split", "substitute", "unify"]
+__all__ = [
+    "bound_axes",
+    "expr_node",
+    "map_expressions",
+    "name_axes",
+    "rename",
+    "split",
+    "substitute",
+    "unify",
+]
 
 _MAX_ALIGNMENTS = 120
 
@@ -97,13 +118,13 @@ def expr_node(expr: Expr, values: Mapping[str, Node]) -> Node:
     return literal("int64", 0) if total is None else total
 
 
-def _atom_node(atom: object, values: Mapping[str, Node]) -> Node:
+def _atom_node(atom: SymbolAtom | AxisAtom | OpAtom, values: Mapping[str, Node]) -> Node:
     if isinstance(atom, OpAtom):
         op = {"//": "floordiv", "%": "mod", "min": "min", "max": "max"}[atom.op]
         return compute(op, expr_node(atom.left, values), expr_node(atom.right, values))
     if isinstance(atom, AxisAtom):
         return values[atom.name] if atom.name in values else index_node(axis_expr(atom))
-    return index_node(sym(atom.name))  # type: ignore[attr-defined]
+    return index_node(sym(atom.name))
 
 
 def _names(expr: Expr) -> Iterator[str]:
@@ -200,9 +221,7 @@ def _split_one(program: Program, atom: AxisAtom, divisor: Expr) -> Program:
     outer = AxisAtom(f"{atom.name}.0", atom.extent // divisor)
     inner = AxisAtom(f"{atom.name}.1", divisor)
     parts = tuple(part for part in (outer, inner) if part.extent.value != 1)
-    whole = sum(
-        (axis_expr(part) * (divisor if part is outer else 1) for part in parts), start=Expr(())
-    )
+    whole = sum((axis_expr(part) * (divisor if part is outer else 1) for part in parts), start=Expr(()))
     by_name = {atom.name: whole}
     memo: dict[Node, Node] = {}
     stores = tuple(
@@ -321,9 +340,7 @@ def _sharing(loads: Sequence[Load], atom: AxisAtom, other: AxisAtom) -> int:
         ]
         if not along:
             continue
-        renamed = tuple(
-            item.substitute(by_name) if isinstance(item, Expr) else item for item in left.index
-        )
+        renamed = tuple(item.substitute(by_name) if isinstance(item, Expr) else item for item in left.index)
         for right in loads:
             if right.tensor != left.tensor or right is left or other not in right.free:
                 continue
@@ -336,18 +353,32 @@ def _align_stores(program: Program) -> Program:
     """Let stores share axes of equal extent, in the way that makes most loads coincide."""
     known: list[AxisAtom] = []
     stores: list[Store] = []
-    loads: set[Node] = set()
+    reads: set[_Read] = set()
     for store in program.stores:
-        mapping = _alignment(store, known, loads)
+        mapping = _alignment(store, known, reads)
         alone = replace(program, stores=(store,))
         changed = _rename_program(alone, mapping).stores[0] if mapping else store
         stores.append(changed)
         known.extend(atom for atom in changed.axes if atom not in known)
-        loads.update(node for node in postorder([changed.value]) if isinstance(node, Load))
+        reads.update(_reads(changed.value))
     return replace(program, stores=tuple(stores))
 
 
-def _alignment(store: Store, known: Sequence[AxisAtom], loads: set[Node]) -> dict[AxisAtom, AxisAtom]:
+_Read = tuple[Tensor, int, Expr]
+"""A dim of a tensor and the expression that it is read at."""
+
+
+def _reads(value: Node) -> Iterator[_Read]:
+    for node in postorder([value]):
+        if isinstance(node, Load):
+            yield from (
+                (node.tensor, dim, item)
+                for dim, item in enumerate(node.index)
+                if isinstance(item, Expr) and item.axes
+            )
+
+
+def _alignment(store: Store, known: Sequence[AxisAtom], reads: set[_Read]) -> dict[AxisAtom, AxisAtom]:
     groups: dict[Expr, list[AxisAtom]] = {}
     for atom in store.axes:
         groups.setdefault(atom.extent, []).append(atom)
@@ -367,8 +398,7 @@ def _alignment(store: Store, known: Sequence[AxisAtom], loads: set[Node]) -> dic
     best_score = -1
     for combination in islice(product(*options), _MAX_ALIGNMENTS):
         mapping = {old: new for part in combination for old, new in part.items() if old != new}
-        renamed = rename(store.value, mapping)
-        score = sum(1 for node in postorder([renamed]) if isinstance(node, Load) and node in loads)
+        score = sum(1 for read in _reads(rename(store.value, mapping)) if read in reads)
         if score > best_score:
             best, best_score = mapping, score
     return best
@@ -394,8 +424,7 @@ def name_axes(program: Program) -> Program:
     counts: Counter[str] = Counter()
     mapping: dict[AxisAtom, AxisAtom] = {}
     for atom in (*outer, *inner):
-        stem = _stem(atom.extent) or ("i" if atom in outer else "r")
-        mapping[atom] = AxisAtom(_free_name(stem, taken, counts), atom.extent)
+        mapping[atom] = AxisAtom(_free_name(_stem(atom.extent), atom in outer, taken, counts), atom.extent)
     # Two steps, so that an old name that equals a new one of another axis can't mix them up.
     middle = {old: AxisAtom(f"@{position}", old.extent) for position, old in enumerate(mapping)}
     program = _rename_program(program, middle)
@@ -407,12 +436,12 @@ def _stem(extent: Expr) -> str | None:
     return next(iter(symbols)).lower() if len(symbols) == 1 else None
 
 
-def _free_name(stem: str, taken: set[str], counts: Counter[str]) -> str:
-    numbered = stem in {"i", "r"}
-    name = stem
-    while numbered or name in taken or iskeyword(name):
-        name = f"{stem}{counts[stem]}" if stem in {"i", "r"} else f"{stem}{counts[stem] + 1}"
-        counts[stem] += 1
-        numbered = False
+def _free_name(stem: str | None, outer: bool, taken: set[str], counts: Counter[str]) -> str:  # noqa: FBT001 - a kind
+    name = stem or ""
+    base = stem or ("i" if outer else "r")
+    first = 1 if stem else 0
+    while not name or name in taken or iskeyword(name):
+        name = f"{base}{first + counts[base]}"
+        counts[base] += 1
     taken.add(name)
     return name

@@ -6,7 +6,8 @@ reads NaN (a sentinel for integers), so that a wrong index shows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -51,13 +52,18 @@ def evaluate_program(
     return _Evaluator(tensors, scalars, sizes, widen=widen).run(program)
 
 
-def _sorted(axes: object) -> Axes:
-    return tuple(sorted(axes, key=lambda atom: atom.name))  # type: ignore[call-overload]
+def _sorted(axes: Iterable[AxisAtom]) -> Axes:
+    return tuple(sorted(axes, key=lambda atom: atom.name))
 
 
 class _Evaluator:
     def __init__(
-        self, tensors: Mapping[str, Tensor], scalars: Mapping[str, float], sizes: Mapping[str, int], *, widen: bool
+        self,
+        tensors: Mapping[str, Tensor],
+        scalars: Mapping[str, float],
+        sizes: Mapping[str, int],
+        *,
+        widen: bool,
     ) -> None:
         self.tensors = tensors
         self.scalars = scalars
@@ -152,7 +158,10 @@ class _Evaluator:
             return self._reduce(node, axes), axes
         if isinstance(node, Contract):
             every = (*axes, *node.axes)
-            left, right = self._spread(self.done[node.left], every), self._spread(self.done[node.right], every)
+            left, right = (
+                self._spread(self.done[node.left], every),
+                self._spread(self.done[node.right], every),
+            )
             where = list(range(len(axes), len(every)))
             return (left * right).sum(dim=where).to(self._dtype(node.dtype)), axes
         if isinstance(node, Scan):
@@ -188,11 +197,13 @@ class _Evaluator:
 
     def _reduce(self, node: Reduce, axes: Axes) -> Tensor:
         arg = self._spread(self.done[node.arg], (*axes, *node.axes))
-        flat = arg.reshape([*(self._extent(atom) for atom in axes), -1])
+        count = math.prod(self._extent(atom) for atom in node.axes)
+        flat = arg.reshape([*(self._extent(atom) for atom in axes), count])
         if node.op in {"sum", "prod"}:
-            return getattr(flat, node.op)(-1).to(self._dtype(node.dtype))  # type: ignore[no-any-return]
+            total: Tensor = getattr(flat, node.op)(-1)
+            return total.to(self._dtype(node.dtype))
         if node.op in {"any", "all"}:
-            return getattr(flat, node.op)(-1)  # type: ignore[no-any-return]
+            return flat.any(-1) if node.op == "any" else flat.all(-1)
         if flat.shape[-1] == 0:
             return torch.full(flat.shape[:-1], _identity(node), dtype=self._dtype(node.dtype))
         if node.op in {"argmax", "argmin"}:

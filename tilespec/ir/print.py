@@ -1,8 +1,8 @@
 """The readable text of a tile program: one line a value that is used twice or reduces, operands inline.
 
-    program rms(x: float16[B, D]; eps: float)
-      v0 = reduce sum over d<D: square...
-      y[b, d] over b<B, d<D = cast<float32>(x[b, d]) * v0
+program rms(x: float16[B, D]; eps: float)
+v0 = reduce sum over d<D: square...
+y[b, d] over b<B, d<D = cast<float32>(x[b, d]) * v0
 """
 
 from __future__ import annotations
@@ -61,7 +61,11 @@ class _Text:
 
     def expression(self, node: Node) -> str:
         if isinstance(node, Const):
-            return f"{node.value}" if node.dtype in {"bool", "int64", "float32"} else f"{node.value}:{node.dtype}"
+            return (
+                f"{node.value}"
+                if node.dtype in {"bool", "int64", "float32"}
+                else f"{node.value}:{node.dtype}"
+            )
         if isinstance(node, Parameter):
             return node.name
         if isinstance(node, Index):

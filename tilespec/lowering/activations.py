@@ -89,7 +89,8 @@ def _gelu(call: Call) -> Value:
 def _leaky_relu(call: Call) -> Value:
     slope = call.scalar(1, "negative_slope", 0.01, call.kind)
     return call.pointwise(
-        lambda x: call.do("where", call.do("gt", x, literal(x.dtype, 0)), x, call.do("mul", x, slope)), call.value(0)
+        lambda x: call.do("where", call.do("gt", x, literal(x.dtype, 0)), x, call.do("mul", x, slope)),
+        call.value(0),
     )
 
 
@@ -105,7 +106,9 @@ def _prelu(call: Call) -> Value:
             lambda index: inner.at((index[1],)),
         )
     return call.pointwise(
-        lambda x, w: call.do("where", call.do("gt", x, literal(x.dtype, 0)), x, call.do("mul", w, x)), value, weight
+        lambda x, w: call.do("where", call.do("gt", x, literal(x.dtype, 0)), x, call.do("mul", w, x)),
+        value,
+        weight,
     )
 
 
@@ -113,7 +116,8 @@ def _elu(call: Call) -> Value:
     if call.op == "celu":
         alpha = call.scalar(1, "alpha", 1.0, call.kind)
         return call.pointwise(
-            lambda x: _exponential(call, x, alpha, literal(x.dtype, 1), call.do("reciprocal", alpha)), call.value(0)
+            lambda x: _exponential(call, x, alpha, literal(x.dtype, 1), call.do("reciprocal", alpha)),
+            call.value(0),
         )
     alpha = call.scalar(1, "alpha", 1.0, call.kind)
     scale = call.scalar(2, "scale", 1.0, call.kind)
@@ -138,7 +142,9 @@ def _softplus(call: Call) -> Value:
 
     def make(x: Node) -> Node:
         scaled = call.do("mul", x, beta)
-        return call.do("where", call.do("gt", scaled, threshold), x, call.do("div", softplus(call, scaled), beta))
+        return call.do(
+            "where", call.do("gt", scaled, threshold), x, call.do("div", softplus(call, scaled), beta)
+        )
 
     return call.pointwise(make, call.value(0))
 
@@ -152,7 +158,8 @@ def _hardtanh(call: Call) -> Value:
 def _hardshrink(call: Call) -> Value:
     bound = call.scalar(1, "lambd", 0.5, call.kind)
     return call.pointwise(
-        lambda x: call.do("where", call.do("le", call.do("abs", x), bound), literal(x.dtype, 0), x), call.value(0)
+        lambda x: call.do("where", call.do("le", call.do("abs", x), bound), literal(x.dtype, 0), x),
+        call.value(0),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 from tilespec.diagnostics import Rule as Finding
 from tilespec.diagnostics import Span
@@ -34,7 +35,7 @@ class Call:
     """One call. `values` holds what earlier calls made, by name; `parameters` the scalar arguments with their kind."""
 
     node: GraphNode
-    values: Mapping[str, "Result"]
+    values: Mapping[str, Result]
     parameters: Mapping[str, str]
     approximate: Mapping[str, str] = field(default_factory=dict)
 
@@ -79,7 +80,7 @@ class Call:
         """Return an argument that is a list of tensors."""
         raw = self.raw(position, name)
         if not isinstance(raw, tuple):
-            raise self.reject(f"`{name}` is no list of tensors", "pass a list or tuple of tensors")
+            self.refuse(f"`{name}` is no list of tensors", "pass a list or tuple of tensors")
         return [self.as_value(item) for item in raw]
 
     def as_value(self, raw: Argument) -> Value:
@@ -98,14 +99,14 @@ class Call:
             return Value((), "int64", lambda _: literal("int64", raw), weak=True)
         if isinstance(raw, float):
             return Value((), "float32", lambda _: literal("float64", raw), weak=True)
-        raise self.reject(f"`{raw}` is no tensor or number", "pass a tensor or a number")
+        return self.refuse(f"`{raw}` is no tensor or number", "pass a tensor or a number")
 
     def scalar(self, position: int, name: str, default: float | None, dtype: str) -> Node:
         """Return a number argument as a node of `dtype`: a literal, a size or a launch argument."""
         raw = self.raw(position, name, default)
         value = self.as_value(default if raw is None else raw)
         if value.rank:
-            raise self.reject(f"`{name}` is a tensor", "pass a number")
+            self.refuse(f"`{name}` is a tensor", "pass a number")
         return convert(value.at(()), dtype, self.span)
 
     def number(self, position: int, name: str, default: float) -> float:
@@ -117,7 +118,7 @@ class Call:
             return raw.value
         if isinstance(raw, bool | int | float):
             return raw
-        raise self.reject(f"`{name}` is not a literal", f"write `{name}` as a literal number")
+        return self.refuse(f"`{name}` is not a literal", f"write `{name}` as a literal number")
 
     def flag(self, position: int, name: str, *, default: bool = False) -> bool:
         """Return a bool argument."""
@@ -133,7 +134,9 @@ class Call:
             return raw
         if isinstance(raw, int):
             return const(int(raw))
-        raise self.reject(f"`{name}` is neither a number nor a size", f"write `{name}` with literals and shapes")
+        return self.refuse(
+            f"`{name}` is neither a number nor a size", f"write `{name}` with literals and shapes"
+        )
 
     def sizes(self, position: int, name: str, default: Argument = ()) -> tuple[Expr, ...]:
         """Return a list of integers; one integer counts as a list of one."""
@@ -143,11 +146,18 @@ class Call:
 
     def dim(self, position: int, name: str, rank: int, default: int = 0) -> int:
         """Return a dim number counted from 0."""
+        if rank == 0:
+            return 0
         number = int(self.number(position, name, default))
         return number + rank if number < 0 else number
 
     def dims(self, position: int, name: str, rank: int) -> tuple[int, ...]:
-        """Return dim numbers counted from 0, in order; all of them when the argument is absent, None or empty."""
+        """Return dim numbers counted from 0, in order; all of them when the argument is absent, None or empty.
+
+        A 0-d tensor takes dim 0 or -1 and has none.
+        """
+        if rank == 0:
+            return ()
         raw = self.raw(position, name)
         if raw is None or raw == ():
             return tuple(range(rank))
@@ -155,14 +165,18 @@ class Call:
         numbers = [self._size(item, name).value for item in items]
         known = [number for number in numbers if number is not None]
         if len(known) != len(numbers):
-            raise self.reject(f"`{name}` depends on sizes", f"write `{name}` as literals")
+            self.refuse(f"`{name}` depends on sizes", f"write `{name}` as literals")
         return tuple(sorted(number + rank if number < 0 else number for number in known))
 
     # results
 
-    def reject(self, why: str, remedy: str) -> CannotLowerError:
-        """Return the error that says why this call has no kernel and what would work."""
-        return CannotLowerError(UnsupportedArgument(self.op, why, remedy), self.span)
+    def refuse(self, why: str, remedy: str) -> NoReturn:
+        """Give up on this call, saying why it has no kernel and what would work.
+
+        Raises:
+            CannotLowerError: always.
+        """
+        raise CannotLowerError(UnsupportedArgument(self.op, why, remedy), self.span)
 
     def result(self, fetch: Callable[[Index], Node], *, number: int = 0) -> Value:
         """Return result `number` with its traced shape and dtype; `fetch` may give any dtype, it is converted."""
@@ -210,10 +224,10 @@ class Call:
         """Return an element of `value` at an index that may hold data."""
         try:
             return read_at(value, index, self.node.name)
-        except UnscannableError as error:
-            raise self.reject(
+        except UnscannableError:
+            self.refuse(
                 "it picks from a running sum at positions that are data", "write the scan to an output first"
-            ) from error
+            )
 
 
 def convert(node: Node, dtype: str, span: Span | None = None) -> Node:

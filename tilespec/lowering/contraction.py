@@ -53,7 +53,9 @@ def _linear(call: Call) -> Value:
         node = product_of(call, value.at((*lead, inner)), weight.at((*column, inner)), (inner,), value.dtype)
         if bias is None:
             return node
-        return call.do("add", node, convert(bias.at(broadcast_index(bias.shape, index)), node.dtype, call.span))
+        return call.do(
+            "add", node, convert(bias.at(broadcast_index(bias.shape, index)), node.dtype, call.span)
+        )
 
     return call.result(fetch)
 
@@ -83,7 +85,11 @@ def _addbmm(call: Call) -> Value:
 
     def fetch(index: Index) -> Node:
         node = product_of(
-            call, left.at((batch, index[0], inner)), right.at((batch, inner, index[1])), (batch, inner), left.dtype
+            call,
+            left.at((batch, index[0], inner)),
+            right.at((batch, inner, index[1])),
+            (batch, inner),
+            left.dtype,
         )
         extra = convert(base.at(broadcast_index(base.shape, index)), node.dtype, call.span)
         beta = call.scalar(3, "beta", 1, node.dtype)
@@ -97,7 +103,9 @@ def _outer(call: Call) -> Value:
     left, right = call.value(0), call.value(1)
     return call.result(
         lambda index: call.do(
-            "mul", convert(left.at(index[:1]), call.kind, call.span), convert(right.at(index[1:]), call.kind, call.span)
+            "mul",
+            convert(left.at(index[:1]), call.kind, call.span),
+            convert(right.at(index[1:]), call.kind, call.span),
         )
     )
 
@@ -108,14 +116,16 @@ def _scaled_mm(call: Call) -> Value:
     scale_left, scale_right = call.value(2, "scale_a"), call.value(3, "scale_b")
     bias = call.optional(4, "bias")
     if call.optional(5, "scale_result") is not None:
-        raise call.reject("it scales its result", "multiply the result by the scale")
+        call.refuse("it scales its result", "multiply the result by the scale")
 
     def fetch(index: Index) -> Node:
         node = _matmul(call, left, right, index)
         for scale in (scale_left, scale_right):
             if scale.rank and scale.rank != 2:
-                raise call.reject("a scale is neither a number nor a column", "pass a scale of shape () or (M, 1)")
-            node = call.do("mul", node, convert(scale.at(broadcast_index(scale.shape, index)), node.dtype, call.span))
+                call.refuse("a scale is neither a number nor a column", "pass a scale of shape () or (M, 1)")
+            node = call.do(
+                "mul", node, convert(scale.at(broadcast_index(scale.shape, index)), node.dtype, call.span)
+            )
         if bias is None:
             return node
         return call.do("add", node, convert(bias.at(index[1:]), node.dtype, call.span))
@@ -143,7 +153,9 @@ def _trilinear(call: Call) -> Value:
         rest = list(index)
         full = [axes[dim] if dim in axes else rest.pop(0) for dim in range(rank)]
         parts = [
-            operand.at(broadcast_index(operand.shape, [item for dim, item in enumerate(full) if dim not in gone]))
+            operand.at(
+                broadcast_index(operand.shape, [item for dim, item in enumerate(full) if dim not in gone])
+            )
             for operand, gone in zip(operands, lacking, strict=True)
         ]
         left = call.do("mul", *(convert(part, call.kind, call.span) for part in parts[:2]))
@@ -161,7 +173,7 @@ def _attention(call: Call) -> Value | tuple[Value, ...]:
     mask = call.optional(5 if flash else 3, "attn_mask")
     causal = call.flag(4 if flash else 5, "is_causal")
     if call.number(3 if flash else 4, "dropout_p", 0.0):
-        raise call.reject("it drops values at random", "pass `dropout_p=0.0`")
+        call.refuse("it drops values at random", "pass `dropout_p=0.0`")
     width = query.shape[-1]
     inner, position = call.axis("e", width), call.axis("s", key.shape[-2])
     shared = [(q // k) for q, k in zip(query.shape[:-2], key.shape[:-2], strict=True)]

@@ -9,7 +9,7 @@ the window counts those taps and nothing is multiplied by inserted zeros.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tilespec.ir.build import index_node, literal
@@ -29,6 +29,9 @@ class _Window:
     stride: tuple[Expr, ...]
     padding: tuple[Expr, ...]
     dilation: tuple[Expr, ...]
+
+
+_Maker = Callable[[Call, Value, Value, Value | None, _Window, Expr], Value]
 
 
 def _spread(sizes: Sequence[Expr], rank: int) -> tuple[Expr, ...]:
@@ -82,7 +85,7 @@ def _tap(call: Call, number: int, place: Expr, size: Expr, window: _Window) -> t
     """
     stride, dilation = window.stride[number].value, window.dilation[number].value
     if stride is None or dilation is None:
-        raise call.reject("its stride or dilation depends on sizes", "write stride and dilation as literals")
+        call.refuse("its stride or dilation depends on sizes", "write stride and dilation as literals")
     shifted = place + window.padding[number]
     common = math.gcd(stride, dilation)
     period, step = stride // common, dilation // common
@@ -146,13 +149,13 @@ def _general(call: Call) -> Value:
 
 
 def _batched(
-    call: Call, make: object, value: Value, weight: Value, bias: Value | None, window: _Window, groups: Expr
+    call: Call, make: _Maker, value: Value, weight: Value, bias: Value | None, window: _Window, groups: Expr
 ) -> Value:
     if value.rank == weight.rank:
-        return make(call, value, weight, bias, window, groups)  # type: ignore[operator, no-any-return]
+        return make(call, value, weight, bias, window, groups)
     # Without a batch dim: one sample.
     one = Value((ONE, *value.shape), value.dtype, lambda index: value.at(index[1:]))
-    made: Value = make(call, one, weight, bias, window, groups)  # type: ignore[operator]
+    made = make(call, one, weight, bias, window, groups)
     return call.result(lambda index: made.at((ZERO, *index)))
 
 
@@ -186,8 +189,39 @@ def _plain_transposed(call: Call) -> Value:
     return _batched(call, _transposed, value, weight, bias, window, call.size(6, "groups", 1))
 
 
+def _fold(call: Call) -> Value:
+    """`col2im`: sum the blocks of every window that covers an element."""
+    value = call.value(0)
+    names = ("output_size", "kernel_size", "dilation", "padding", "stride")
+    outs, size, dilation, padding, stride = (
+        _spread(call.sizes(position + 1, name), 2) for position, name in enumerate(names)
+    )
+    window = _Window(stride, padding, dilation)
+    counts = [
+        (out + 2 * pad - step * (length - 1) - 1) // jump + 1
+        for out, pad, step, length, jump in zip(outs, padding, dilation, size, stride, strict=True)
+    ]
+
+    def fetch(index: Index) -> Node:
+        taps = [_tap(call, number, index[-2 + number], size[number], window) for number in range(2)]
+        (first_axis, first), (second_axis, second) = taps
+        row = index[-3] * (size[0] * size[1]) + first.window * size[1] + second.window
+        place = first.place * counts[1] + second.place
+        node = value.at((*index[:-3], row, place))
+        tests = [*first.tests, *second.tests]
+        for tap, count in ((first, counts[0]), (second, counts[1])):
+            tests.append(call.do("ge", index_node(tap.place), literal("int64", 0)))
+            tests.append(call.do("lt", index_node(tap.place), index_node(count)))
+        for test in tests:
+            node = call.do("where", test, node, literal(node.dtype, 0))
+        return call.reduce("sum", node, (first_axis, second_axis))
+
+    return call.result(fetch)
+
+
 RULES: dict[str, Rule] = {
     "aten._convolution": _general,
+    "aten.col2im": _fold,
     "aten.conv1d": _plain,
     "aten.conv2d": _plain,
     "aten.conv3d": _plain,

@@ -73,7 +73,9 @@ def _eye(call: Call) -> Value:
 
 
 def _triangle_indices(call: Call) -> Value:
-    raise call.reject("the places of a triangle have no closed form here", "use `tril`, `triu` or a comparison of `arange`s")
+    call.refuse(
+        "the places of a triangle have no closed form here", "use `tril`, `triu` or a comparison of `arange`s"
+    )
 
 
 def _sym_size(call: Call) -> Value:

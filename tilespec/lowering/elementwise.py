@@ -191,7 +191,7 @@ def _masked_fill(call: Call) -> Value:
 
 
 def _clamp(call: Call) -> Value:
-    low = None if call.op in {"clamp_max"} else call.optional(1, "min")
+    low = None if call.op == "clamp_max" else call.optional(1, "min")
     high = call.optional(1 if call.op == "clamp_max" else 2, "max")
 
     def fetch(index: Index) -> Node:
@@ -394,7 +394,9 @@ def _frac(call: Call, x: Node) -> Node:
 def _sinc(call: Call, x: Node) -> Node:
     turn = call.do("mul", x, literal(x.dtype, math.pi))
     zero = literal(x.dtype, 0)
-    return call.do("where", call.do("eq", x, zero), literal(x.dtype, 1), call.do("div", call.do("sin", turn), turn))
+    return call.do(
+        "where", call.do("eq", x, zero), literal(x.dtype, 1), call.do("div", call.do("sin", turn), turn)
+    )
 
 
 _FLOAT_UNARY = (
@@ -425,7 +427,16 @@ def _table() -> Mapping[str, Rule]:
     for name in ("to", "_to_copy", "type_as"):
         rules[f"aten.{name}"] = _to_copy
     rules["prims.convert_element_type"] = _to_copy
-    for name in ("clone", "alias", "detach", "contiguous", "lift_fresh_copy", "lift_fresh", "positive", "real"):
+    for name in (
+        "clone",
+        "alias",
+        "detach",
+        "contiguous",
+        "lift_fresh_copy",
+        "lift_fresh",
+        "positive",
+        "real",
+    ):
         rules[f"aten.{name}"] = _identity
     rules["aten._assert_tensor_metadata"] = _identity
     return rules
@@ -455,6 +466,9 @@ RULES: dict[str, Rule] = {
     "aten.isfinite": _own_kind(_isfinite),
     "aten.isinf": _own_kind(_isinf),
     "aten.isnan": _own_kind(_isnan),
+    "aten.ldexp": lambda call: call.pointwise(
+        lambda x, y: call.do("mul", x, call.do("exp2", y)), call.value(0), call.value(1)
+    ),
     "aten.lerp": _lerp,
     "aten.logaddexp": _logaddexp,
     "aten.logit": _logit,
@@ -473,4 +487,3 @@ RULES: dict[str, Rule] = {
     "aten.where": _where,
     "aten.xlogy": _xlogy,
 }
-

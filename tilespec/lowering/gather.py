@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-from tilespec.ir.build import cast, index_node, literal
+from tilespec.ir.build import cast, index_node, is_float, literal
 from tilespec.ir.nodes import Node
 from tilespec.lowering.call import Call, Rule, convert
-from tilespec.lowering.values import Index, Value, broadcast_index
-from tilespec.model.dims import ONE, Expr
+from tilespec.lowering.values import Index, Value, broadcast_index, broadcast_shape, inside
+from tilespec.model.dims import Expr
 
 __all__ = ["RULES"]
 
@@ -21,6 +22,8 @@ def _embedding(call: Call) -> Value:
 
 def _index_select(call: Call) -> Value:
     value, places = call.value(0), call.value(2)
+    if not value.rank:
+        return call.result(lambda _: value.at(()))
     dim = call.dim(1, "dim", value.rank)
 
     def fetch(index: Index) -> Node:
@@ -35,12 +38,17 @@ def _gather(call: Call) -> Value:
     if not value.rank:
         return call.result(lambda _: value.at(()))
     dim = call.dim(1, "dim", value.rank)
-    return call.result(lambda index: call.read(value, (*index[:dim], places.at(index), *index[dim + 1 :])))
+
+    def fetch(index: Index) -> Node:
+        place = places.at(index) if places.rank else places.at(())
+        return call.read(value, (*index[:dim], place, *index[dim + 1 :]) if index else (place,))
+
+    return call.result(fetch)
 
 
 def _take(call: Call) -> Value:
     from_value, places = call.value(0), call.value(1)
-    raise call.reject(
+    call.refuse(
         f"it reads a tensor of rank {from_value.rank} as flat at positions of rank {places.rank}",
         "flatten the tensor and use `gather`",
     )
@@ -65,7 +73,7 @@ class _Advanced:
             dim: call.as_value(item) for dim, item in enumerate(items) if item is not None
         }
         if any(item.dtype in {"bool", "uint8"} for item in self.places.values()):
-            raise call.reject("it picks by a mask", "use `where` or `masked_fill`, whose result has a fixed size")
+            call.refuse("it picks by a mask", "use `where` or `masked_fill`, whose result has a fixed size")
         self.joint_rank = max((item.rank for item in self.places.values()), default=0)
         dims = sorted(self.places)
         adjacent = bool(dims) and dims == list(range(dims[0], dims[-1] + 1))
@@ -74,12 +82,7 @@ class _Advanced:
     @property
     def joint_shape(self) -> tuple[Expr, ...]:
         """The broadcast shape of the index tensors."""
-        shape = [ONE] * self.joint_rank
-        for item in self.places.values():
-            for back, size in enumerate(reversed(item.shape), start=1):
-                if size != ONE:
-                    shape[-back] = size
-        return tuple(shape)
+        return broadcast_shape(*(item.shape for item in self.places.values()))
 
     def place(self, dim: int, joint: Sequence[Expr]) -> Node:
         """Return the position that the index tensor of `dim` holds."""
@@ -90,7 +93,7 @@ class _Advanced:
     def source(self, index: Index) -> tuple[Expr | Node, ...]:
         """Return the index into the value for an index of the result."""
         joint = index[self.joint_at : self.joint_at + self.joint_rank]
-        rest = list((*index[: self.joint_at], *index[self.joint_at + self.joint_rank :]))
+        rest = [*index[: self.joint_at], *index[self.joint_at + self.joint_rank :]]
         return tuple(
             self.place(dim, joint) if dim in self.places else rest.pop(0) for dim in range(self.value.rank)
         )
@@ -161,25 +164,73 @@ def _scatter(call: Call) -> Value:
     base, places, source = call.value(0), call.value(2), call.value(3)
     dim = call.dim(1, "dim", base.rank)
     reduce_name = call.raw(4, "reduce")
-    accumulate = call.op == "scatter_add" or reduce_name == "add" or (reduce_name == "sum")
-    if not accumulate and reduce_name is not None:
-        raise call.reject(f"it reduces by `{reduce_name}`", "use `scatter_add`")
+    if reduce_name == "multiply":
+        return _scatter_reduce(call)
+    if not base.rank or not places.rank:
+        call.refuse("it writes to a 0-d tensor", "use `where`")
+    accumulate = call.op == "scatter_add" or reduce_name == "add"
     axis = call.axis("k", places.shape[dim])
 
     def fetch(index: Index) -> Node:
         at = (*index[:dim], axis, *index[dim + 1 :])
         hit = call.do("eq", cast(places.at(at), "int64", call.span), index_node(index[dim]))
         for other, item in enumerate(index):
-            size = places.shape[other]
-            if other != dim and not (size - 1 - item.upper()).is_nonnegative():
-                inside = call.do("lt", index_node(item), index_node(size))
-                hit = call.do("and", inside, hit)
+            if other != dim and not inside(item, places.shape[other]):
+                test = call.do("lt", index_node(item), index_node(places.shape[other]))
+                hit = call.do("and", test, hit)
         return _written(
             call, base.at(index), source, at if source.rank else (), hit, (axis,), (places.shape[dim],),
             accumulate=accumulate,
         )  # fmt: skip
 
     return call.result(fetch)
+
+
+def _scatter_reduce(call: Call) -> Value:
+    """`scatter_reduce` by sum, prod, mean, amax or amin, with or without the old element."""
+    base, places, source = call.value(0), call.value(2), call.value(3)
+    dim = call.dim(1, "dim", base.rank)
+    name = str(call.raw(4, "reduce"))
+    with_old = call.flag(5, "include_self", default=True)
+    op = {"sum": "sum", "mean": "sum", "prod": "prod", "multiply": "prod", "amax": "max", "amin": "min"}[name]
+    if not base.rank or not places.rank:
+        call.refuse("it writes to a 0-d tensor", "use `where`")
+    axis = call.axis("k", places.shape[dim])
+
+    def fetch(index: Index) -> Node:
+        at = (*index[:dim], axis, *index[dim + 1 :])
+        hit = call.do("eq", cast(places.at(at), "int64", call.span), index_node(index[dim]))
+        for other, item in enumerate(index):
+            if other != dim and not inside(item, places.shape[other]):
+                test = call.do("lt", index_node(item), index_node(places.shape[other]))
+                hit = call.do("and", test, hit)
+        element = convert(source.at(at if source.rank else ()), call.kind, call.span)
+        neutral = literal(element.dtype, _neutral(op, element.dtype))
+        made = call.reduce(op, call.do("where", hit, element, neutral), (axis,))
+        count = call.reduce("sum", cast(hit, "int64", call.span), (axis,))
+        old = base.at(index)
+        some = call.do("gt", count, literal("int64", 0))
+        if with_old:
+            made = call.do({"sum": "add", "prod": "mul"}.get(op, op), old, made)
+            count = call.do("add", count, literal("int64", 1))
+        if name == "mean":
+            divide = "div" if is_float(element.dtype) else "floordiv"
+            made = call.do(divide, made, cast(count, element.dtype, call.span))
+        return call.do("where", some, made, old)
+
+    return call.result(fetch)
+
+
+def _neutral(op: str, dtype: str) -> float:
+    if op in {"sum", "prod"}:
+        return 0 if op == "sum" else 1
+    sign = -1 if op == "max" else 1
+    if is_float(dtype):
+        return sign * math.inf
+    if dtype.startswith("u"):
+        return 0 if op == "max" else 255
+    bits = int(dtype.removeprefix("int")) - 1
+    return float(-(2**bits) if op == "max" else 2**bits - 1)
 
 
 def _index_add(call: Call) -> Value:
@@ -203,7 +254,9 @@ def _one_hot(call: Call) -> Value:
     places = call.value(0)
     return call.result(
         lambda index: cast(
-            call.do("eq", cast(places.at(index[:-1]), "int64", call.span), index_node(index[-1])), "int64", call.span
+            call.do("eq", cast(places.at(index[:-1]), "int64", call.span), index_node(index[-1])),
+            "int64",
+            call.span,
         )
     )
 
@@ -223,5 +276,6 @@ RULES: dict[str, Rule] = {
     "aten.one_hot": _one_hot,
     "aten.scatter": _scatter,
     "aten.scatter_add": _scatter,
+    "aten.scatter_reduce": _scatter_reduce,
     "aten.take": _take,
 }

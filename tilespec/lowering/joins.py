@@ -15,7 +15,8 @@ __all__ = ["RULES"]
 
 def _cat(call: Call) -> Value:
     # torch skips legacy empty operands of shape (0,).
-    parts = [item for item in call.value_list(0, "tensors") if item.rank > 1 or item.shape[0] != ZERO]
+    given = call.value_list(0, "tensors")
+    parts = [item for item in given if item.rank > 1 or item.shape[0] != ZERO] or given[:1]
     rank = len(call.meta.shape)
     dim = call.dim(1, "dim", rank)
     starts = [ZERO]
@@ -103,7 +104,7 @@ def _pad(call: Call) -> Value:
             )
         )
     if mode != "circular":
-        raise call.reject(f"the mode `{mode}` is unknown here", "use constant, reflect, replicate or circular")
+        call.refuse(f"the mode `{mode}` is unknown here", "use constant, reflect, replicate or circular")
     return call.result(
         lambda index: value.at(
             [
@@ -174,7 +175,9 @@ def _diagonal_scatter(call: Call) -> Value:
         test = call.do("eq", index_node(index[second] - index[first]), literal("int64", offset))
         rest = [item for dim, item in enumerate(index) if dim not in {first, second}]
         place = index[first] - max(-offset, 0)
-        return call.do("where", test, convert(source.at((*rest, place)), call.kind, call.span), base.at(index))
+        return call.do(
+            "where", test, convert(source.at((*rest, place)), call.kind, call.span), base.at(index)
+        )
 
     return call.result(fetch)
 

@@ -114,7 +114,7 @@ def _call_all(
 
 def _missing(call: Call, number: int) -> Value:
     def refuse(_: Index) -> Load:
-        raise call.reject("an operand has no kernel", "see the finding on the operand")
+        call.refuse("an operand has no kernel", "see the finding on the operand")
 
     meta = call.node.results[number]
     return Value(meta.shape, meta.dtype, refuse)

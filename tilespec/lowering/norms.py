@@ -135,7 +135,9 @@ def _batch_norm(call: Call) -> Value | tuple[Value, ...]:
                 lambda index: rows.statistics([index[0]] * value.rank)[number - 1], number=number
             )
 
-        return _with_statistics(call, made, (statistic(1), statistic(2)) if len(call.node.results) > 2 else ())
+        return _with_statistics(
+            call, made, (statistic(1), statistic(2)) if len(call.node.results) > 2 else ()
+        )
     mean, variance = call.value(3), call.value(4)
 
     def fetch(index: Index) -> Node:
@@ -152,7 +154,7 @@ def _with_statistics(call: Call, made: Value, statistics: tuple[Value, ...]) -> 
         return made
 
     def refuse(_: Index) -> Node:
-        raise call.reject(
+        call.refuse(
             "it reads running statistics after their update", "compute the update as an output of its own"
         )
 
@@ -180,7 +182,7 @@ def _instance_norm(call: Call) -> Value:
     value = call.value(0)
     weight, bias = call.optional(1, "weight"), call.optional(2, "bias")
     if not call.flag(5, "use_input_stats", default=True):
-        raise call.reject("it uses running statistics", "pass `use_input_stats=True`")
+        call.refuse("it uses running statistics", "pass `use_input_stats=True`")
     axes = {dim: call.axis(f"d{dim}", value.shape[dim]) for dim in range(2, value.rank)}
     rows = _Rows(call, value, axes, call.scalar(7, "eps", 1e-5, call.kind))
     return call.result(lambda index: _affine(call, rows.normalised(index), weight, bias, index[1:2]))
@@ -190,7 +192,7 @@ def _renorm(call: Call) -> Value:
     value = call.value(0)
     order = call.number(1, "p", 2)
     if order != 2:
-        raise call.reject("its order is not 2", "write the norm out")
+        call.refuse("its order is not 2", "write the norm out")
     dim = call.dim(2, "dim", value.rank)
     limit = call.scalar(3, "maxnorm", None, call.kind)
     axes = {other: call.axis(f"d{other}", value.shape[other]) for other in range(value.rank) if other != dim}

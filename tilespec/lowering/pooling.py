@@ -87,7 +87,9 @@ def _flat(call: Call, found: Node, window: _Window, spatial: Sequence[Expr], sha
     rank = len(window.size)
     for number in range(rank):
         inner = product(window.size[number + 1 :])
-        offset = call.do("mod", call.do("floordiv", found, index_node(inner)), index_node(window.size[number]))
+        offset = call.do(
+            "mod", call.do("floordiv", found, index_node(inner)), index_node(window.size[number])
+        )
         start = index_node(spatial[number] * window.stride[number] - window.padding[number])
         place = call.do("add", start, call.do("mul", offset, index_node(window.dilation[number])))
         total = call.do("add", call.do("mul", total, index_node(shape[number])), place)

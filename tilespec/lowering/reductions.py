@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from tilespec.ir.build import cast, index_node, literal
 from tilespec.ir.nodes import Node
 from tilespec.lowering.call import Call, Rule, convert
-from tilespec.lowering.values import Index, Value
+from tilespec.lowering.values import Index, Value, broadcast_index, broadcast_shape
 from tilespec.model.dims import Expr, product
 
 __all__ = ["RULES", "Over", "mean_of", "moments", "norm_of"]
@@ -87,7 +87,9 @@ def _one_dim(op: str) -> Rule:
         over = _over(call)
         kind = "bool" if op in {"any", "all"} else call.kind
         return call.result(
-            lambda index: call.reduce(op, cast(over.value.at(over.inner(index)), kind, call.span), over.over())
+            lambda index: call.reduce(
+                op, cast(over.value.at(over.inner(index)), kind, call.span), over.over()
+            )
         )
 
     return rule
@@ -108,7 +110,9 @@ def _divisor(call: Call, count: Expr) -> Node:
     """Return the divisor of a variance: `count - correction`, not below 0."""
     if len(call.node.args) > 1 and isinstance(call.node.args[1], bool):
         correction: float = float(call.node.args[1])
-    elif "unbiased" in dict(call.node.kwargs) or (len(call.node.args) > 2 and isinstance(call.node.args[2], bool)):
+    elif "unbiased" in dict(call.node.kwargs) or (
+        len(call.node.args) > 2 and isinstance(call.node.args[2], bool)
+    ):
         correction = float(call.flag(2, "unbiased", default=True))
     else:
         raw = dict(call.node.kwargs).get("correction", 1)
@@ -161,11 +165,15 @@ def _extremum_and_place(op: str) -> Rule:
             if len(call.node.args) > 1:
                 return call.pointwise(lambda x, y: call.do(op, x, y), call.value(0), call.value(1))
             whole = Over(call, call.value(0), range(call.value(0).rank), keep=False)
-            return call.result(lambda index: call.reduce(op, whole.value.at(whole.inner(index)), whole.over()))
+            return call.result(
+                lambda index: call.reduce(op, whole.value.at(whole.inner(index)), whole.over())
+            )
         over = _over(call)
         return (
             call.result(lambda index: call.reduce(op, over.value.at(over.inner(index)), over.over())),
-            call.result(lambda index: call.reduce(f"arg{op}", over.value.at(over.inner(index)), over.over()), number=1),
+            call.result(
+                lambda index: call.reduce(f"arg{op}", over.value.at(over.inner(index)), over.over()), number=1
+            ),
         )
 
     return rule
@@ -244,11 +252,29 @@ def _without_nan(call: Call, x: Node) -> Node:
 def _dist(call: Call) -> Value:
     left, right = call.value(0), call.value(1)
     order = call.number(2, "p", 2)
-    axes = [call.axis(f"d{dim}", size) for dim, size in enumerate(left.shape)]
+    shape = broadcast_shape(left.shape, right.shape)
+    axes = [call.axis(f"d{dim}", size) for dim, size in enumerate(shape)]
 
     def fetch(_: Index) -> Node:
-        gap = call.do("sub", convert(left.at(axes), call.kind), convert(right.at(axes), call.kind))
+        one, other = (item.at(broadcast_index(item.shape, axes)) for item in (left, right))
+        gap = call.do("sub", convert(one, call.kind), convert(other, call.kind))
         return norm_of(call, gap, order, axes)
+
+    return call.result(fetch)
+
+
+def _cdist(call: Call) -> Value:
+    """Distances between all rows of two tensors."""
+    left, right = call.value(0), call.value(1)
+    order = call.number(2, "p", 2)
+    inner = call.axis("k", left.shape[-1])
+
+    def fetch(index: Index) -> Node:
+        *lead, row, column = index
+        one = left.at((*broadcast_index(left.shape[:-2], lead), row, inner))
+        other = right.at((*broadcast_index(right.shape[:-2], lead), column, inner))
+        gap = call.do("sub", convert(one, call.kind, call.span), convert(other, call.kind, call.span))
+        return norm_of(call, gap, order, (inner,))
 
     return call.result(fetch)
 
@@ -260,6 +286,7 @@ def _trace(call: Call) -> Value:
 
 
 RULES: dict[str, Rule] = {
+    "aten._cdist_forward": _cdist,
     "aten.all": _one_dim("all"),
     "aten.amax": _reduction("max"),
     "aten.amin": _reduction("min"),

@@ -12,12 +12,20 @@ _FFT = "Fourier transforms work in complex numbers"
 
 _MASK = "use `where` or `masked_fill`, whose result has a fixed size"
 _INPUT = "make the random tensor outside and pass it as an input"
-_LARGEST = "use `amax`, `argmax` or a comparison where one element is enough, else keep it in PyTorch with a reason"
+_LARGEST = (
+    "use `amax`, `argmax` or a comparison where one element is enough, else keep it in PyTorch with a reason"
+)
 _KEEP = "list it under `Keep in PyTorch` with a reason"
 _REAL = "write the transform as a product with a matrix of cosines and sines"
 
 REFUSALS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("nonzero", "masked_select", "unique", "_unique2", "unique_consecutive", "unique_dim"), (_SIZE, _MASK)),
+    "masked_scatter": ("where an element goes depends on how many came before it", "use `where` with an indexed source"),
+    "nextafter": ("it steps to the neighbour in the bits of a float", _KEEP),
+    "_pdist_forward": ("its result lists the pairs above the diagonal, an order that no index expression gives",
+                       "use `torch.cdist(x, x)`, which is square"),
+    **dict.fromkeys(("_embedding_bag", "_embedding_bag_forward_only", "embedding_bag"),
+                    ("the number of rows in a bag depends on values", "use `embedding` and a sum over a dim")),
     "bincount": (_SIZE, "use `scatter_add` into a tensor of known size"),
     "repeat_interleave": (_SIZE, "pass the number of repeats as one number"),
     **dict.fromkeys(
@@ -39,6 +47,7 @@ REFUSALS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("item", "_local_scalar_dense"),
                     ("it brings a value to the host", "keep the value as a 0-d tensor, or pass it as a scalar input")),
     **dict.fromkeys(("lgamma", "digamma", "polygamma", "igamma", "igammac", "special_i0", "i0", "special_bessel_j0",
-                     "special_zeta", "erfinv", "special_erfcx"),
+                     "special_zeta", "erfinv", "special_erfcx", "special_i0e",
+                     "special_i1", "special_i1e", "special_ndtri"),
                     ("targets have no such function", "write an approximation out, or keep it in PyTorch with a reason")),
 }  # fmt: skip

@@ -61,7 +61,8 @@ class Registry:
         """Return the finding for an op without a rule."""
         base = op.split(".")[1] if "." in op else op
         why, remedy = REFUSALS.get(
-            base, ("no lowering is known for it", "write it with arithmetic, reductions, products and indexing")
+            base,
+            ("no lowering is known for it", "write it with arithmetic, reductions, products and indexing"),
         )
         return UnsupportedOp(base, why, remedy)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tilespec.ir.build import cast, index_node, literal
 from tilespec.ir.nodes import Node
-from tilespec.lowering.call import Call, Rule
+from tilespec.lowering.call import Call, Rule, convert
 from tilespec.lowering.values import Index, Value
 from tilespec.model.dims import ONE, Expr
 from tilespec.reference.graph import Argument
@@ -42,7 +42,7 @@ def _nearest(call: Call) -> Value:
             return (place // int(factor)).minimum(size - 1)
         if factor is not None and (out.value is None or factor * (size.value or 0) != out.value):
             if not (1 / factor).is_integer():
-                raise call.reject("its scale factor is not a whole number", "pass `size=` or a whole scale factor")
+                call.refuse("its scale factor is not a whole number", "pass `size=` or a whole scale factor")
             step = int(1 / factor)
             return (place * step + (step // 2 if exact else 0)).minimum(size - 1)
         if exact:
@@ -61,9 +61,7 @@ def _nearest(call: Call) -> Value:
     return call.result(fetch)
 
 
-def _position(
-    call: Call, place: Expr, size: Expr, out: Expr, factor: float | None, *, aligned: bool
-) -> Node:
+def _position(call: Call, place: Expr, size: Expr, out: Expr, factor: float | None, *, aligned: bool) -> Node:
     """Return where in the source a target element lies, as a float."""
     kind = call.kind
     target = cast(index_node(place), kind, call.span)
@@ -71,8 +69,10 @@ def _position(
         steps = cast(index_node((out - 1).maximum(ONE)), kind)
         return call.do("mul", target, call.do("div", cast(index_node(size - 1), kind), steps))
     half = literal(kind, 0.5)
-    ratio = literal(kind, 1 / factor) if factor is not None else call.do(
-        "div", cast(index_node(size), kind), cast(index_node(out), kind)
+    ratio = (
+        literal(kind, 1 / factor)
+        if factor is not None
+        else call.do("div", cast(index_node(size), kind), cast(index_node(out), kind))
     )
     return call.do("sub", call.do("mul", ratio, call.do("add", target, half)), half)
 
@@ -167,10 +167,70 @@ def _cubic(call: Call) -> Value:
     return call.result(fetch)
 
 
+def _grid_sample(call: Call) -> Value:
+    """Read an image at positions that a grid holds in [-1, 1]."""
+    value, grid = call.value(0), call.value(1)
+    mode, padding = int(call.number(2, "interpolation_mode", 0)), int(call.number(3, "padding_mode", 0))
+    aligned = call.flag(4, "align_corners")
+    if mode > 1 or padding > 1:
+        call.refuse(
+            "it is bicubic or pads by reflection", "use bilinear or nearest with zeros or border padding"
+        )
+    kind = call.kind
+    rank = value.rank - 2
+
+    def position(index: Index, dim: int) -> Node:
+        size = value.shape[2 + dim]
+        raw = cast(grid.at((index[0], *index[2:], Expr.wrap(rank - 1 - dim))), kind, call.span)
+        wide, one = cast(index_node(size), kind), literal(kind, 1)
+        shifted = call.do("add", raw, one)
+        if aligned:
+            place = call.do("mul", shifted, call.do("div", call.do("sub", wide, one), literal(kind, 2)))
+        else:
+            place = call.do("div", call.do("sub", call.do("mul", shifted, wide), one), literal(kind, 2))
+        if padding == 1:
+            top = cast(index_node(size - 1), kind)
+            place = call.do("min", call.do("max", place, literal(kind, 0)), top)
+        return place
+
+    def element(index: Index, places: Sequence[Node]) -> Node:
+        """Return the element at integral float positions, 0 outside."""
+        test: Node | None = None
+        found: list[Node] = []
+        for dim, place in enumerate(places):
+            top = cast(index_node(value.shape[2 + dim] - 1), kind)
+            ok = call.do("and", call.do("ge", place, literal(kind, 0)), call.do("le", place, top))
+            test = ok if test is None else call.do("and", test, ok)
+            clamped = call.do("min", call.do("max", place, literal(kind, 0)), top)
+            found.append(cast(clamped, "int64", call.span))
+        node = convert(call.read(value, (*index[:2], *found)), kind, call.span)
+        return node if test is None else call.do("where", test, node, literal(kind, 0))
+
+    def blend(index: Index, done: Sequence[Node], parts: Sequence[Node]) -> Node:
+        if not parts:
+            return element(index, done)
+        lower = call.do("floor", parts[0])
+        weight = call.do("sub", parts[0], lower)
+        one = literal(kind, 1)
+        low = call.do("mul", blend(index, (*done, lower), parts[1:]), call.do("sub", one, weight))
+        high = call.do("mul", blend(index, (*done, call.do("add", lower, one)), parts[1:]), weight)
+        return call.do("add", low, high)
+
+    def fetch(index: Index) -> Node:
+        places = [position(index, dim) for dim in range(rank)]
+        if mode == 1:
+            return element(index, [call.do("round", place) for place in places])
+        return blend(index, (), places)
+
+    return call.result(fetch)
+
+
 RULES: dict[str, Rule] = {
     "aten._upsample_nearest_exact1d": _nearest,
     "aten._upsample_nearest_exact2d": _nearest,
     "aten._upsample_nearest_exact3d": _nearest,
+    "aten.grid_sampler_2d": _grid_sample,
+    "aten.grid_sampler_3d": _grid_sample,
     "aten.upsample_bicubic2d": _cubic,
     "aten.upsample_bilinear2d": _linear,
     "aten.upsample_linear1d": _linear,

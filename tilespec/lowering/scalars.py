@@ -75,4 +75,3 @@ RULES: dict[str, Rule] = {
     "scalar.pow": _pow,
     "scalar.radians": _factor(0.017453292519943295),
 }
-

@@ -20,7 +20,7 @@ class _Run:
         self.call = call
         self.value = call.value(0)
         self.kind = kind
-        self.dim = call.dim(1, "dim", self.value.rank) if self.value.rank else 0
+        self.dim = call.dim(1, "dim", self.value.rank)
         self.axis = call.axis("scan", self.value.shape[self.dim]) if self.value.rank else Expr.wrap(0)
 
     def along(self, index: Index) -> Node:
@@ -94,7 +94,7 @@ def _diff(call: Call) -> Value:
     value = call.value(0)
     dim = call.dim(2, "dim", value.rank, -1)
     if call.number(1, "n", 1) != 1:
-        raise call.reject("it takes a higher difference", "take differences one after the other")
+        call.refuse("it takes a higher difference", "take differences one after the other")
 
     def fetch(index: Index) -> Node:
         after = value.at((*index[:dim], index[dim] + 1, *index[dim + 1 :]))

@@ -1,6 +1,6 @@
 """Rewrites that keep every bit: constants, neutral operands, casts, branches that are decided.
 
-    where(0 <= i, x[i], 0)  ->  x[i]            cast<float32>(cast<float32>(x))  ->  cast<float32>(x)
+where(0 <= i, x[i], 0)  ->  x[i]            cast<float32>(cast<float32>(x))  ->  cast<float32>(x)
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from tilespec.ir.build import cast, index_node, is_float, is_integer, literal
 from tilespec.ir.nodes import Compute, Const, Contract, Index, Load, Node, Program, Reduce, Store, rewrite
@@ -55,13 +56,13 @@ def _is(node: Node, value: float) -> bool:
     return isinstance(node, Const) and not isinstance(node.value, bool) and node.value == value
 
 
-_COMPARE: dict[str, Callable[[object, object], bool]] = {
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "eq": operator.eq,
     "ne": operator.ne,
-    "lt": operator.lt,  # type: ignore[dict-item]
-    "le": operator.le,  # type: ignore[dict-item]
-    "gt": operator.gt,  # type: ignore[dict-item]
-    "ge": operator.ge,  # type: ignore[dict-item]
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
 }
 
 
@@ -186,6 +187,10 @@ _INTEGER: dict[str, Callable[[Expr, Expr], Expr | None]] = {
 }
 
 
+def _is_negative_zero(node: Node) -> bool:
+    return isinstance(node, Const) and str(node.value) == "-0.0"
+
+
 def _neutral(node: Compute) -> Node:
     if len(node.args) != 2:
         return node
@@ -203,7 +208,7 @@ def _neutral(node: Compute) -> Node:
             return left
         if _is(left, 0):
             return right
-    elif node.op == "sub" and _is(right, 0) and (exact_zero or str(right.value) == "0.0"):  # type: ignore[attr-defined]
+    elif node.op == "sub" and _is(right, 0) and (exact_zero or not _is_negative_zero(right)):
         # x - 0.0 is x for every x; x + 0.0 would turn -0.0 into 0.0.
         return left
     return node

@@ -24,7 +24,9 @@ def _softmax(*, log: bool) -> Rule:
     def rule(call: Call) -> Value:
         value = call.value(0)
         if not value.rank:
-            return call.result(lambda index: call.do("sub", value.at(index), value.at(index)))
+            # One element is a whole row; NaN and infinity stay NaN.
+            gap = call.result(lambda index: call.do("sub", value.at(index), value.at(index)))
+            return gap if log else call.pointwise(lambda x: call.do("exp", x), gap)
         dim = call.dim(1, "dim", value.rank)
         axis = call.axis("row", value.shape[dim])
 

@@ -11,7 +11,17 @@ from tilespec.ir.build import cast, compute, index_node, is_float, is_integer, l
 from tilespec.ir.nodes import Compute, Load, Node
 from tilespec.model.dims import ONE, ZERO, AxisAtom, Expr, OpAtom
 
-__all__ = ["Index", "Value", "broadcast_index", "compute_dtype", "inside", "padded", "promote", "read_at"]
+__all__ = [
+    "Index",
+    "Value",
+    "broadcast_index",
+    "broadcast_shape",
+    "compute_dtype",
+    "inside",
+    "padded",
+    "promote",
+    "read_at",
+]
 
 Index = tuple[Expr, ...]
 
@@ -53,6 +63,16 @@ def broadcast_index(shape: Sequence[Expr], index: Sequence[Expr]) -> Index:
     """Return the index into a tensor of `shape` that broadcasting reads for `index` of the larger shape."""
     tail = index[len(index) - len(shape) :]
     return tuple(ZERO if size == ONE else item for size, item in zip(shape, tail, strict=True))
+
+
+def broadcast_shape(*shapes: Sequence[Expr]) -> tuple[Expr, ...]:
+    """Return the shape that `shapes` broadcast to."""
+    result = [ONE] * max(map(len, shapes), default=0)
+    for shape in shapes:
+        for back, size in enumerate(reversed(shape), start=1):
+            if size != ONE:
+                result[-back] = size
+    return tuple(result)
 
 
 _ORDER = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64")
@@ -141,9 +161,7 @@ def _relaxed(gap: Expr) -> Expr:
 
 def padded(value: Value, index: Sequence[Expr], fill: float | bool) -> Node:  # noqa: FBT001 - a literal
     """Return the element at `index`, or `fill` where the index lies outside of the value."""
-    outside = [
-        (item, size) for item, size in zip(index, value.shape, strict=True) if not inside(item, size)
-    ]
+    outside = [(item, size) for item, size in zip(index, value.shape, strict=True) if not inside(item, size)]
     node = value.at(index)
     if not outside:
         return node
@@ -177,9 +195,14 @@ def _fill_load(node: Node, outside: Sequence[tuple[Expr, Expr]], fill: float | b
     if any(pair not in dims for pair in outside):
         return None
     # Another dim that may leave its tensor would read the fill where the value is still defined.
-    if any(isinstance(item, Expr) and (item, size) not in outside and not inside(item, size) for item, size in dims):
+    if any(
+        isinstance(item, Expr) and (item, size) not in outside and not inside(item, size)
+        for item, size in dims
+    ):
         return None
-    made: Node = Load(inner.dtype, inner.tensor, inner.index, literal(inner.dtype, fill).value, span=inner.span)
+    made: Node = Load(
+        inner.dtype, inner.tensor, inner.index, literal(inner.dtype, fill).value, span=inner.span
+    )
     for item in reversed(casts):
         made = cast(made, item.dtype, item.span)
     return made

@@ -160,7 +160,7 @@ def _unsqueeze(call: Call, value: Value) -> Callable[[Index], Sequence[Expr]]:
 
 
 def _flip(call: Call, value: Value) -> Callable[[Index], Sequence[Expr]]:
-    flipped = call.dims(1, "dims", value.rank)
+    flipped = () if call.raw(1, "dims") == () else call.dims(1, "dims", value.rank)
     return lambda index: [
         value.shape[dim] - 1 - item if dim in flipped else item for dim, item in enumerate(index)
     ]
@@ -206,6 +206,8 @@ def _repeat_interleave(call: Call, value: Value) -> Callable[[Index], Sequence[E
 
 
 def _unfold(call: Call, value: Value) -> Callable[[Index], Sequence[Expr]]:
+    if not value.rank:
+        return lambda _: ()
     dim = call.dim(1, "dimension", value.rank)
     step = call.size(3, "step")
     return lambda index: (*index[:dim], index[dim] * step + index[-1], *index[dim + 1 : -1])

@@ -137,6 +137,7 @@ def _views() -> Iterator[Case]:
     yield "select", lambda a: a[:, -1] + a[:, 0], (x,)
     yield "squeeze", lambda a: a.squeeze(1), (real(4, 1, 5),)
     yield "unsqueeze", lambda a: a.unsqueeze(-1) * a.unsqueeze(1), (real(4, 5),)
+    yield "flip-none", lambda a: a.flip(()), (x,)
     yield "flip", lambda a: a.flip(0, 2), (x,)
     yield "roll", lambda a: a.roll(2, 1), (x,)
     yield "roll-flat", lambda a: a.roll(7), (x,)
@@ -229,6 +230,8 @@ def _reductions() -> Iterator[Case]:
     yield "l1-norm", lambda a: a / a.abs().mean(1, keepdim=True), (x,)
     yield "dist", torch.dist, (real(3, 5), real(3, 5))
     yield "cosine", lambda a, b: F.cosine_similarity(a, b, dim=1), (x, real(3, 4, 5))
+    yield "cdist", torch.cdist, (real(2, 3, 5), real(2, 4, 5))
+    yield "cdist-1", lambda a, b: torch.cdist(a, b, p=1.0), (real(3, 5), real(4, 5))
     yield "pairwise", F.pairwise_distance, (real(3, 5), real(3, 5))
 
 
@@ -311,6 +314,8 @@ def _convolutions() -> Iterator[Case]:
     yield "conv2d-unbatched", F.conv2d, (real(4, 7, 8), real(6, 4, 3, 2))
     yield "conv2d-of-computed", lambda a, w: F.conv2d(F.relu(a), w, padding=1), (two, real(6, 4, 3, 3))
     yield "conv2d-half", F.conv2d, (two.half(), real(6, 4, 3, 3, dtype=torch.float16))
+    yield "fold", lambda a: F.fold(a, (5, 6), (2, 3), stride=2, padding=1, dilation=1), (real(2, 12, 9),)
+    yield "unfold-image", lambda a: F.unfold(a, (2, 3), stride=2, padding=1), (two,)
     yield "conv1d-causal", lambda a, w: F.conv1d(F.pad(a, (2, 0)), w), (one, real(6, 4, 3))
     for name, x, weight in (("1d", one, real(4, 6, 3)), ("2d", two, real(4, 6, 3, 2)), ("3d", three, real(4, 6, 2, 3, 2))):
         make = getattr(F, f"conv_transpose{name}")
@@ -388,6 +393,9 @@ def _gathers() -> Iterator[Case]:
     yield "scatter", lambda a, s: a.scatter(1, torch.arange(6, -1, -1).expand(5, 7), s), (x, real(5, 7))
     yield "scatter-add", lambda a, i, s: a.scatter_add(1, i, s), (x, whole(0, 7, 5, 9), real(5, 9))
     yield "scatter-add-short", lambda a, i, s: a.scatter_add(0, i, s), (x, whole(0, 5, 3, 4), real(3, 4))
+    for how in ("sum", "prod", "mean", "amax", "amin"):
+        yield f"scatter-{how}", lambda a, i, s, h=how: a.scatter_reduce(1, i, s, h), (x, whole(0, 7, 5, 9), real(5, 9))
+        yield f"scatter-{how}-new", lambda a, i, s, h=how: a.scatter_reduce(1, i, s, h, include_self=False), (x, whole(0, 7, 5, 9), real(5, 9))  # fmt: skip
     yield "index-add", lambda a, i, s: a.index_add(0, i, s), (x, whole(0, 5, 9), real(9, 7))
     yield "index-copy", lambda a, i, s: a.index_copy(0, i, s), (x, torch.tensor([3, 0]), real(2, 7))
     yield "index-put", lambda a, i, s: a.index_put((i,), s, accumulate=True), (x, whole(0, 5, 9), real(9, 7))
@@ -450,6 +458,9 @@ def _resizes() -> Iterator[Case]:
     yield "bilinear-aligned", lambda a: F.interpolate(a, size=(9, 7), mode="bilinear", align_corners=True), (two,)
     yield "bilinear-size", lambda a: F.interpolate(a, size=(7, 3), mode="bilinear"), (two,)
     yield "trilinear", lambda a: F.interpolate(a, scale_factor=2, mode="trilinear"), (real(1, 2, 2, 3, 4),)
+    for mode in ("bilinear", "nearest"):
+        yield f"grid-{mode}", lambda a, g, m=mode: F.grid_sample(a, g, mode=m, align_corners=False), (two, unit(2, 3, 4, 2) * 1.3)
+    yield "grid-border", lambda a, g: F.grid_sample(a, g, padding_mode="border", align_corners=True), (two, unit(2, 3, 4, 2) * 1.3)
     yield "bicubic", lambda a: F.interpolate(a, scale_factor=2, mode="bicubic"), (two,)
 
 
