@@ -12,7 +12,7 @@ from tilespec.interpret.arithmetic import Operand, check_shapes, implicit_cast, 
 from tilespec.interpret.dtypes import BOOL, constant_of, from_torch, to_torch
 from tilespec.interpret.errors import DataRaceError, OutOfBoundsError, PoisonError, TileTypeError, TileValueError
 from tilespec.interpret.memory import ATOMIC, Array, differ, own, owners
-from tilespec.interpret.tiles import Value, make
+from tilespec.interpret.tiles import Scalar, Tile, Value, make
 
 __all__ = [
     "atomic_add",
@@ -44,7 +44,8 @@ class _Places:
         if len(entries) != array.ndim:
             msg = f"Index size {len(entries)} does not match the array rank {array.ndim}"
             raise TileTypeError(msg)
-        offsets: torch.Tensor = torch.tensor(array.offset)
+        base, reachable = array.offset, True
+        offsets: torch.Tensor | None = None
         inside: torch.Tensor | None = None
         poison: torch.Tensor | None = None
         widest: Value | None = None
@@ -53,15 +54,24 @@ class _Places:
             if not index.dtype.is_integral:
                 msg = f"{name}() expects integer indices, got {index.dtype}"
                 raise TileTypeError(msg)
+            if index.poison is not None:
+                poison = index.poison if poison is None else poison | index.poison
+            if isinstance(index, Scalar):
+                base += int(index.value) * step
+                reachable = reachable and 0 <= index.value < extent
+                continue
             if widest is not None:
                 check_shapes(widest, index)
             place = index.data.to(torch.int64)
-            within = (place >= 0) & (place < extent)
-            inside = within if inside is None else inside & within
-            offsets = offsets + place * step
-            widest = make(offsets, index.dtype) if index.ndim or widest is None else widest
-            if index.poison is not None:
-                poison = index.poison if poison is None else poison | index.poison
+            low, high = torch.aminmax(place)
+            if int(low) < 0 or int(high) >= extent:
+                within = (place >= 0) & (place < extent)
+                inside = within if inside is None else inside & within
+            offsets = place * step if offsets is None else offsets + place * step
+            widest = Tile(offsets, index.dtype)
+        offsets = torch.tensor(base) if offsets is None else offsets + base
+        if not reachable:
+            inside = torch.zeros(offsets.shape, dtype=torch.bool)
         chosen: torch.Tensor | None = None
         shape = tuple(offsets.shape)
         if mask is not None:
@@ -87,8 +97,6 @@ class _Places:
         self, inside: torch.Tensor | None, chosen: torch.Tensor | None, check: object, name: str
     ) -> torch.Tensor | None:
         """Combine bounds and mask; `None` when every element takes part."""
-        if inside is not None and bool(inside.all()):
-            inside = None
         if inside is not None and check is False:
             outside = ~inside if chosen is None else ~inside & chosen
             if bool(outside.any()):
