@@ -31,10 +31,15 @@ __all__ = [
     "final_outputs",
 ]
 
-_MOST_LOCAL = 20_000
+_MOST_LOCAL = 4096
 """Local choices of one kernel that are sorted by preference; beyond that the search gives up on the rest."""
-_MOST_GLOBAL = 100_000
-"""Assignments of a whole file that are looked at."""
+_MOST_GLOBAL = 20_000
+"""Assignments of a whole file that are proposed."""
+
+_LONGEST_REMARK = 200
+
+_LOOK_AHEAD = 256
+"""Assignments that wait for one that reads every parameter."""
 
 Signature = tuple[tuple[Expr, ...], str]
 
@@ -99,7 +104,7 @@ _REMARK_INPUT = re.compile(
 def _from_remark(spec: SpecFile, kernel: Kernel, tensor: TensorSpec, parameters: tuple[str, ...]) -> _Source | None:
     """Read a remark as wiring; None when it says nothing about it."""
     remark = tensor.remark
-    if not remark:
+    if not remark or len(remark) > _LONGEST_REMARK:
         return None
     outputs = {each.id: {output.name for output in each.outputs} for each in spec.kernels if each.id != kernel.id}
     why = f"the remark `({remark})`"
@@ -180,11 +185,18 @@ class _Search:
         order = [self.kernels[ident] for ident in self.spec.order]
         scalars = {scalar.name for kernel in order for scalar in kernel.scalars}
         wanted = set(self.parameters) - scalars
-        for whole in (True, False):
-            for edges in itertools.islice(self.extend(order, 0, (), {}), _MOST_GLOBAL):
-                read = {edge.output for edge in edges if edge.producer is None}
-                if (wanted <= read) == whole:
-                    yield edges
+        proposals = itertools.islice(self.extend(order, 0, (), {}), _MOST_GLOBAL)
+        waiting: list[tuple[Edge, ...]] = []
+        for edges in proposals:
+            read = {edge.output for edge in edges if edge.producer is None}
+            if wanted <= read:
+                yield edges
+                continue
+            waiting.append(edges)
+            if len(waiting) == _LOOK_AHEAD:
+                break
+        yield from waiting
+        yield from proposals
 
     def extend(
         self, order: list[Kernel], index: int, edges: tuple[Edge, ...], bound: Mapping[str, Signature]

@@ -13,6 +13,7 @@ __all__ = ["parse_completeness"]
 
 _NAME = re.compile(r"`?([A-Za-z_][\w.]*(?:[ -][\w.]+)*)`?")
 _MAPPING = re.compile(r"([^:\n]+?)[ \t]*(?:->|→|=>|:)[ \t]*([^:\n]+)")
+_LONGEST_LINE = 2000
 _NONE = {"none", "none.", "[]", "no gaps", "-", "n/a"}
 
 
@@ -52,7 +53,7 @@ def _names(text: str, begin: int, end: int) -> Iterator[Name]:
 def _mapping(source: SourceText, raw: RawField) -> Iterator[MappingLine]:
     for begin, end in _pieces(source, raw):
         for entry in _split_entries(source.text, begin, end):
-            match = _MAPPING.search(source.text, *entry)
+            match = _MAPPING.match(source.text, *entry) if entry[1] - entry[0] <= _LONGEST_LINE else None
             if match is None:
                 continue
             left = tuple(_names(source.text, *match.span(1)))

@@ -39,6 +39,7 @@ _GROUPS = (
     ("Notes",),
 )
 _RULE = re.compile(r"[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*")
+_FENCE = re.compile(r"[ \t]*(?:`{3,}|~{3,})[ \t]*\w*[ \t]*")
 _PROSE = {"Description", "Notes", "PyTorch Reference", "Parallel groups"}
 
 
@@ -70,13 +71,18 @@ class _Formatter:
             if section.kind != "kernel":
                 follows = index + 1 < len(sections) and sections[index + 1].kind == "kernel"
                 prose = self.prose(section, before_kernel=follows, after_kernel=index > 0 and sections[index - 1].kind == "kernel")
-                after_kernel = _append(lines, prose) and after_kernel
+                if after_kernel and prose and _FENCE.fullmatch(prose[0]):
+                    # The end of a fence around kernels takes the place of the last rule.
+                    lines[-1:] = prose
+                    after_kernel = False
+                else:
+                    after_kernel = _append(lines, prose) and after_kernel
                 continue
             comments = [self.text[span.start : span.end] for span in section.comments]
             head = section.head or Span(0, 0)
             comments += self.behind(head.start, head.end)
             after_kernel = _append(lines, comments) and after_kernel
-            if lines:
+            if lines and not (_FENCE.fullmatch(lines[-1]) and not after_kernel):
                 lines.append("")
                 if not after_kernel:
                     lines.append("---")
@@ -131,7 +137,8 @@ class _Formatter:
         for line in self.text[begin:end].split("\n"):
             position = _comment_start(line)
             if position >= 0:
-                found.append(line[position:].rstrip())
+                # Two `#` at the start of a line would be a heading.
+                found.append(f"# {line[position:].lstrip('#').strip()}".rstrip())
         return found
 
     def shared_field(self, key: str, rows: tuple[object, ...]) -> list[str]:

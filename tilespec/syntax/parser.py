@@ -44,7 +44,7 @@ from tilespec.syntax.suppressions import collect_suppressions
 __all__ = ["parse", "parse_field", "parse_outline"]
 
 _TENSOR = re.compile(
-    r"([A-Za-z_]\w*)[ \t]*:[ \t]*shape=(\([ \t]*(?:[\w \t]*,?)*\)),[ \t]*dtype=([A-Za-z_]\w*)[ \t]*"
+    r"([A-Za-z_]\w*)[ \t]*:[ \t]*shape=(\([\w \t,]*\)),[ \t]*dtype=([A-Za-z_]\w*)[ \t]*"
     r"(\((?!\()[^()\n#]*\))?[ \t]*\Z"
 )
 _DIMS = re.compile(r"[ \t]*(?:([A-Za-z_]\w*)|(\d{1,18}))[ \t]*")

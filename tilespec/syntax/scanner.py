@@ -73,7 +73,7 @@ _KERNEL = re.compile(
     r"[ \t]*(?:#{1,6}[ \t]+)?(?:\*\*)?kernel[ _]spec(?:\*\*)?[ \t]*:(?:\*\*)?[ \t]*([^\n]*)", re.IGNORECASE
 )
 _FIELD = re.compile(r"([ \t]*)(?:\*\*|__)?([A-Za-z][\w \-]{0,40}?)(?:\*\*|__)?[ \t]*:(?:\*\*|__)?(?=[ \t\n]|$)")
-_HEADING = re.compile(r"[ \t]*#{1,6}[ \t]+(?:\d+[.)][ \t]*)?(?:\*\*)?([^\n]*?)(?:\*\*)?:?[ \t]*$")
+_HEADING = re.compile(r"[ \t]*#{1,6}[ \t]+(?:\d+[.)][ \t]*)?(?:\*\*)?([^\n]{0,80}?)(?:\*\*)?:?$")
 _RULE = re.compile(r"[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*$")
 _BULLET = re.compile(r"[ \t]*(?:[-*•][ \t]+|•)")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*([\w+-]*)[^\n`]*$")
@@ -198,7 +198,7 @@ class _Scanner:
             self.seen_kernel = True
             return True
         stripped = line.lstrip()
-        if stripped.startswith("#") and (heading := _HEADING.match(line)):
+        if stripped.startswith("#") and (heading := _HEADING.match(line.rstrip())):
             kind = _HEADINGS.get(heading[1].strip().lower())
             if kind is not None:
                 self.open(kind, index, line, position)
@@ -265,9 +265,12 @@ class _Scanner:
             self.fence_span = Span(position + match.start(1), position + match.end(1))
             current.code = CodeBlock(index + 2, index + 1, fenced=True)
         elif self.wrapper == match[1] and not match[2]:
-            # The fence around a whole block of specs ends: structure of the page, not of the kernel.
+            # The fence around a block of specs ends: structure of the page, not of the kernel.
             self.wrapper = ""
-            self.current = None
+            self.finish()
+            self.section.last = index
+            self.section = Section("prose", index + 1, index + 1)
+            self.sections.append(self.section)
         elif current is not None and current.key == "Notes":
             self.fence = match[1]
             self.fence_span = Span(position + match.start(1), position + match.end(1))
