@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from tilespec.cli.report.text import render_all
-from tilespec.diagnostics import SourceText
-from tilespec.syntax import parse
+from tilespec.pipeline import check_file
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 PAGES = [
@@ -25,10 +24,13 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(REPOSITORY).as_posix())
-def test_specs_in_a_page_are_clean(page: Path):
-    for text in blocks(page, "tilespec"):
-        _, findings = parse(SourceText(page.name, text))
-        assert not findings, render_all(findings)
+def test_specs_in_a_page_are_clean(page: Path, tmp_path: Path):
+    for number, text in enumerate(blocks(page, "tilespec")):
+        path = tmp_path / f"example_{number}.tilespec"
+        path.write_text(text)
+        checked = check_file(path)
+        assert not checked.findings, render_all(checked.findings)
+        assert checked.plans
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(REPOSITORY).as_posix())
