@@ -53,7 +53,11 @@ class Graph:
     """A reference as ATen calls in execution order.
 
     `inputs` are tensor parameters in signature order; `scalars` maps scalar parameters to `float`, `int` or `bool`.
-    `outputs` are refs to what the reference returns, in order.
+    `outputs` are refs to what the reference returns, in order. `fixed` are scalars that decided the trace (an axis, a
+    flag), with the value that it holds for: a launcher rejects others.
+
+    Arithmetic on scalars is nodes too: `scalar.mul`, `scalar.sqrt`, ... on refs to scalars, sizes and numbers. Their one
+    result has no axes; as an argument it is a Python number, which never widens the dtype of a tensor.
     """
 
     name: str
@@ -61,6 +65,7 @@ class Graph:
     scalars: tuple[tuple[str, str], ...]
     nodes: tuple[Node, ...]
     outputs: tuple[Ref, ...]
+    fixed: tuple[tuple[str, int | bool], ...] = ()
 
     def meta(self, ref: Ref) -> TensorMeta:
         """Return shape and dtype of a ref to a tensor.

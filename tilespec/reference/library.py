@@ -71,6 +71,8 @@ class TorchLibrary:
     explain: Callable[[BaseException, ast.AST, Sequence[Value]], Rule] | None = None
     decide: Callable[[SymBool, ast.AST], bool] | None = None
     define: Callable[[str, Sequence[Value]], Value] | None = None
+    after: Callable[[ast.AST], None] | None = None
+    """While tracing: told of every expression that torch computed."""
     whole: Callable[[Callable[..., Value], Sequence[Value]], Value] | None = None
     """While tracing: record one ATen call as it stands."""
 
@@ -302,6 +304,8 @@ class TorchLibrary:
     def _guarded(self, node: ast.AST, operands: Sequence[Value]) -> Iterator[None]:
         try:
             yield
+            if self.after is not None:
+                self.after(node)
         except RecursionError:
             raise
         except RAISED as error:

@@ -13,7 +13,7 @@ from tilespec.reference.check import Program
 from tilespec.reference.evaluator import Value
 from tilespec.rules import reference as rules
 
-__all__ = ["explain"]
+__all__ = ["explain", "operand_nodes"]
 
 _PRODUCTS = frozenset({"matmul", "mm", "bmm", "mv", "dot", "linear"})
 _ELEMENTWISE = frozenset(
@@ -25,7 +25,7 @@ def explain(
     program: Program, node: ast.AST, operands: Sequence[Value], shape: Callable[[Tensor], tuple[Expr, ...]], reason: str
 ) -> Rule:
     """Return the rule that fits a failed call best; `reason` is torch's own first line."""
-    written = _operands(node)
+    written = operand_nodes(node)
     tensors = [value for value in operands if isinstance(value, Tensor)]
     name = _called(node)
     if len(tensors) == _PAIR and written is not None:
@@ -58,7 +58,8 @@ def _called(node: ast.AST) -> str:
     return ""
 
 
-def _operands(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
+def operand_nodes(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
+    """Return the two expressions that a call or operator combines, where it has two."""
     if isinstance(node, ast.BinOp):
         return node.left, node.right
     if isinstance(node, ast.Compare):

@@ -10,9 +10,9 @@ import logging
 import math
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import sympy
@@ -22,16 +22,19 @@ from torch._dispatch.python import enable_python_dispatcher
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from tilespec.diagnostics import Diagnostic, Label, Rule, Severity, Span
-from tilespec.model.dims import Expr
+from tilespec.model.dims import Expr, const
 from tilespec.model.types import Kernel, ReferenceText, ScalarSpec, SpecFile, TensorSpec
 from tilespec.reference import allow
 from tilespec.reference.check import Program, check
+from tilespec.reference.compose import composition_inputs, entry_of
 from tilespec.reference.evaluator import Evaluator, Stop, Value
 from tilespec.reference.graph import Graph, Ref
 from tilespec.reference.guards import restrictions
 from tilespec.reference.library import RAISED, TorchLibrary
-from tilespec.reference.mismatch import explain
+from tilespec.reference.mismatch import explain, operand_nodes
+from tilespec.reference.probe import probe
 from tilespec.reference.record import OperationLimitError, Place, Recorder
+from tilespec.reference.signature import Signature, shape_text, last_return
 from tilespec.reference.sizes import SizeSpace, symbols_of
 from tilespec.reference.symbols import NotExpressibleError, SymbolTable
 from tilespec.rules import reference as rules
@@ -39,38 +42,28 @@ from tilespec.rules import reference as rules
 __all__ = ["Signature", "trace", "trace_end_to_end", "trace_kernel"]
 
 
-@dataclass(frozen=True)
-class Signature:
-    """What a reference is traced against. `outputs` is None when nothing is declared about them."""
+def trace_kernel(
+    spec: SpecFile, kernel: Kernel, *, types: Mapping[str, str] | None = None
+) -> tuple[Graph | None, list[Diagnostic]]:
+    """Trace the reference of one kernel; the graph is None when a finding is an error.
 
-    entry: str
-    inputs: tuple[TensorSpec | ScalarSpec, ...]
-    outputs: tuple[TensorSpec, ...] | None
-    span: Span
-
-    @property
-    def tensors(self) -> tuple[TensorSpec, ...]:
-        """Tensor inputs in order."""
-        return tuple(item for item in self.inputs if isinstance(item, TensorSpec))
-
-
-def trace_kernel(spec: SpecFile, kernel: Kernel) -> tuple[Graph | None, list[Diagnostic]]:
-    """Trace the reference of one kernel; the graph is None when a finding is an error."""
+    `types` picks a dtype for each type variable of the file; the first that it may be, where left out.
+    """
     if kernel.reference is None:
         return None, [rules.ReferenceMissing(kernel.id).at(spec.source, kernel.span)]
     signature = Signature(f"reference_{kernel.id}", kernel.inputs, kernel.outputs, kernel.span)
-    return trace(spec, kernel.reference, signature)
+    return trace(spec, kernel.reference, signature, types=types)
 
 
-def trace_end_to_end(spec: SpecFile) -> tuple[Graph | None, list[Diagnostic]]:
+def trace_end_to_end(
+    spec: SpecFile, *, types: Mapping[str, str] | None = None
+) -> tuple[Graph | None, list[Diagnostic]]:
     """Trace the end-to-end reference; its parameters are kernel inputs by name. None without a reference."""
     if spec.end_to_end is None:
         return None, []
     program, findings = check(spec.end_to_end)
     if program is None:
         return None, findings
-    from tilespec.reference.compose import composition_inputs, entry_of  # noqa: PLC0415
-
     entry = entry_of(program)
     if entry is None:
         rule = rules.ReferenceNameMismatch(f"reference_{spec.name}", None)
@@ -79,10 +72,12 @@ def trace_end_to_end(spec: SpecFile) -> tuple[Graph | None, list[Diagnostic]]:
     if missing:
         return None, missing
     span = program.span(program.functions[entry]) or Span(0, 0)
-    return trace(spec, spec.end_to_end, Signature(entry, inputs, None, span))
+    return trace(spec, spec.end_to_end, Signature(entry, inputs, None, span), types=types)
 
 
-def trace(spec: SpecFile, reference: ReferenceText, signature: Signature) -> tuple[Graph | None, list[Diagnostic]]:
+def trace(
+    spec: SpecFile, reference: ReferenceText, signature: Signature, *, types: Mapping[str, str] | None = None
+) -> tuple[Graph | None, list[Diagnostic]]:
     """Trace `reference` with `signature`."""
     program, findings = check(reference)
     if program is None:
@@ -91,10 +86,18 @@ def trace(spec: SpecFile, reference: ReferenceText, signature: Signature) -> tup
     if any(item.severity is Severity.ERROR for item in findings):
         return None, findings
     with _quiet(), torch.no_grad():
-        run = _Run(spec, program, signature)
+        run = _Run(spec, program, signature, types or {})
         graph, found = run.trace()
+        if run.shaping:
+            # A scalar that shapes the result is no launch argument: trace again with its value.
+            run = _Run(spec, program, signature, types or {}, fixed=run.shaping)
+            graph, found = run.trace()
         if graph is None and found and run.by_size:
-            found = _explain_by_size(spec, program, signature) or found
+            found = _explain_by_size(spec, program, signature, types or {}) or found
+        if graph is not None and signature.outputs is not None:
+            found = [*found, *probe(program, signature, run.example, run.probe_sizes(graph))]
+            if any(item.severity is Severity.ERROR for item in found):
+                graph = None
     return graph, findings + found
 
 
@@ -114,9 +117,11 @@ def _quiet() -> Iterator[None]:
             logger.disabled = disabled
 
 
-def _explain_by_size(spec: SpecFile, program: Program, signature: Signature) -> list[Diagnostic]:
+def _explain_by_size(
+    spec: SpecFile, program: Program, signature: Signature, types: Mapping[str, str]
+) -> list[Diagnostic]:
     """Trace again with sizes that have many divisors: what holds there only is a restriction to state."""
-    run = _Run(spec, program, signature, smooth=True)
+    run = _Run(spec, program, signature, types, smooth=True)
     graph, found = run.trace()
     if graph is not None:
         return []
@@ -173,10 +178,13 @@ class _Run:
     spec: SpecFile
     program: Program
     signature: Signature
+    types: Mapping[str, str]
     smooth: bool = False
+    fixed: dict[str, int] = field(default_factory=dict)
     by_size: bool = False
+    shaping: dict[str, int] = field(default_factory=dict)
+    guard_places: list[ast.AST] = field(default_factory=list)
     findings: list[Diagnostic] = field(default_factory=list)
-    provenance: dict[int, TensorSpec] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         declared = [item.shape for item in self.signature.tensors]
@@ -186,7 +194,8 @@ class _Run:
         names = [item.name for item in self.signature.inputs]
         self.recorder = Recorder(self.table, self._place, names)
         self.library = TorchLibrary(
-            self.program, explain=self._explain, decide=self._decide, define=self._define, whole=self.recorder.whole
+            self.program, explain=self._explain, decide=self._decide, define=self._define, whole=self.recorder.whole,
+            after=self._note_guards,
         )
         self.evaluator = Evaluator(self.program, self.library)
 
@@ -194,7 +203,7 @@ class _Run:
         try:
             return self._trace()
         except Stop as stop:
-            return None, [*self.findings, stop.diagnostic(self.program)]
+            return None, [*self.findings, self._located(stop)]
         except NotExpressibleError as error:
             return None, [*self.findings, self._raised(str(error))]
         except OperationLimitError:
@@ -202,6 +211,33 @@ class _Run:
             return None, [*self.findings, self._at_place(rule)]
         except RAISED as error:
             return None, [*self.findings, self._raised(_first_line(self.table.readable(str(error))))]
+
+    def _located(self, stop: Stop) -> Diagnostic:
+        """Bind a finding; where two shapes disagree, show where each operand is declared."""
+        rule, node = stop.rule, stop.node
+        if not isinstance(rule, rules.ContractionMismatch | rules.BroadcastMismatch) or node is None:
+            return stop.diagnostic(self.program)
+        declared = {item.name: item.shape_span for item in self.signature.tensors}
+        labels = [Label(declared[name], "declared here") for name in (rule.left, rule.right) if name in declared]
+        written = operand_nodes(node)
+        shown = written[1] if written is not None and isinstance(rule, rules.ContractionMismatch) else node
+        return rule.at(self.program.reference.source, self.program.span(shown), *labels)
+
+    def probe_sizes(self, graph: Graph) -> list[dict[str, int]]:
+        """Return small sizes at which every tensor of the trace has elements."""
+        fixed = {name: const(hint) for name, hint in self.table.hints.items() if name not in self.space.free}
+        inner = tuple(dim.substitute(fixed) for node in graph.nodes for meta in node.results for dim in meta.shape)
+        return replace(self.space, positive=(*self.space.positive, *inner)).samples(_PROBES, least=2, seed=1)
+
+    def example(self, item: TensorSpec | ScalarSpec, sizes: Mapping[str, int]) -> Value:
+        """Return an argument at fixed sizes."""
+        if isinstance(item, TensorSpec):
+            shape = [dim.evaluate(sizes) for dim in item.shape]
+            return torch.empty(shape, dtype=getattr(torch, self._dtype(item.dtype)))
+        if item.name in sizes:
+            return sizes[item.name]
+        default = item.default
+        return default if default is not None else {"float": _FLOAT_HINT, "int": _SCALAR_HINT, "bool": False}[item.kind]
 
     def _trace(self) -> tuple[Graph | None, list[Diagnostic]]:
         for name, hint in self.space.hints(smooth=self.smooth).items():
@@ -220,7 +256,11 @@ class _Run:
         if outputs is None:
             return None, self.findings
         graph = self.recorder.graph(self.signature.entry, inputs, scalars, [self.recorder.ref(item) for item in outputs])
+        self.shaping = self._shaping(graph)
+        if self.shaping:
+            return None, self.findings
         self._compare(outputs)
+        graph = replace(graph, fixed=self._fix())
         self._restrict()
         self._unused(graph)
         failed = any(item.severity is Severity.ERROR for item in self.findings)
@@ -231,18 +271,19 @@ class _Run:
             dtype = getattr(torch, self._dtype(item.dtype))
             tensor = torch.empty([self.table.size(dim) for dim in item.shape], dtype=dtype)
             self.recorder.add_input(tensor, item.name)
-            self.provenance[id(tensor)] = item
             return tensor
         if item.kind == "bool":
             return bool(item.default)
         if item.kind == "int":
+            if item.name in self.fixed:
+                return self.fixed[item.name]
             default = item.default if isinstance(item.default, int) else _SCALAR_HINT
             return self.table.integers.get(item.name) or self.table.integer(item.name, int(default))
         return self.table.floating(item.name, float(item.default) if item.default is not None else _FLOAT_HINT)
 
     def _dtype(self, name: str) -> str:
-        """Return a torch dtype name; of a type variable, the first that it may be."""
-        return self.spec.types[name][0] if name in self.spec.types else name
+        """Return a torch dtype name; of a type variable the chosen one, else the first that it may be."""
+        return self.types.get(name) or (self.spec.types[name][0] if name in self.spec.types else name)
 
     # places and failures
 
@@ -258,6 +299,11 @@ class _Run:
 
     def _raised(self, reason: str) -> Diagnostic:
         return self._at_place(rules.ReferenceRaises(self._place().text, reason))
+
+    def _note_guards(self, node: ast.AST) -> None:
+        """Remember which expression each new assumption about sizes comes from."""
+        missing = len(self.table.env.guards) - len(self.guard_places)
+        self.guard_places.extend([node] * missing)
 
     def _explain(self, error: BaseException, node: ast.AST, operands: Sequence[Value]) -> Rule:
         if isinstance(error, OperationLimitError):
@@ -305,7 +351,7 @@ class _Run:
             else:
                 returned = f"{len(tensors)} tensor{'s' if len(tensors) > 1 else ''}"
             rule = rules.OutputCountMismatch(self.signature.entry, declared if declared is not None else 1, returned)
-            self._add(rule, _last_return(function))
+            self._add(rule, last_return(function))
             return None
         return tensors
 
@@ -315,9 +361,9 @@ class _Run:
             meta = self.recorder.meta(tensor)
             wanted = tuple(dim.substitute(self.table.equations) for dim in declared.shape)
             source = self.program.reference.source
-            label = Label(self.program.span(_last_return(function)) or declared.span, "returned here")
+            label = Label(self.program.span(last_return(function)) or declared.span, "returned here")
             if not self._same_shape(wanted, meta.shape):
-                rule = rules.OutputShapeMismatch(declared.name, _shape_text(declared.shape), _shape_text(meta.shape))
+                rule = rules.OutputShapeMismatch(declared.name, shape_text(declared.shape), shape_text(meta.shape))
                 self.findings.append(rule.at(source, declared.shape_span, label))
             dtype = self._dtype(declared.dtype)
             if dtype != meta.dtype:
@@ -338,20 +384,40 @@ class _Run:
                 return False
         return True
 
-    def _restrict(self) -> None:
-        guards = [guard.expr for guard in self.table.env.guards]
-        fixed: dict[str, str] = {}
-        for name in sorted(self.recorder.integer_scalars):
-            pinned = [guard for guard in guards if isinstance(guard, sympy.Eq) and guard.free_symbols == self._symbols(name)]
-            if pinned:
-                fixed[name] = str(self.table.hints[name])
+    def _shaping(self, graph: Graph) -> dict[str, int]:
+        """Return the integer scalars that are in the shape of a tensor of the trace, with their value."""
+        found = {name for node in graph.nodes for meta in node.results for dim in meta.shape for name in dim.symbols}
+        return {name: self.table.hints[name] for name in sorted(found & self.recorder.integer_scalars)}
+
+    def _fix(self) -> tuple[tuple[str, int | bool], ...]:
+        """Return the scalars that decided the trace; each is a note."""
+        guards = [guard.expr for guard in self.table.env.guards if isinstance(guard.expr, sympy.Eq)]
+        fixed: list[tuple[str, int | bool]] = []
         for item in self.signature.inputs:
-            if isinstance(item, ScalarSpec) and (item.kind == "bool" or item.name in fixed):
-                rule = rules.ScalarFixed(item.name, fixed.get(item.name, repr(bool(item.default))))
-                self.findings.append(rule.at(self.program.reference.source, item.span))
-        for text, example in restrictions(guards, self.table, self.space):
-            rule = rules.SizeRestriction(text, example)
-            self.findings.append(rule.at(self.program.reference.source, self.signature.span))
+            if not isinstance(item, ScalarSpec):
+                continue
+            if item.kind == "bool":
+                fixed.append((item.name, bool(item.default)))
+            elif item.name in self.fixed:
+                fixed.append((item.name, self.fixed[item.name]))
+            elif item.name in self.recorder.integer_scalars and any(
+                guard.free_symbols == self._symbols(item.name) for guard in guards
+            ):
+                fixed.append((item.name, self.table.hints[item.name]))
+            else:
+                continue
+            self.findings.append(rules.ScalarFixed(*map(str, fixed[-1])).at(self.program.reference.source, item.span))
+        return tuple(fixed)
+
+    def _restrict(self) -> None:
+        """Report an assumption about sizes that the file doesn't state: the shortest, for one fault assumes many."""
+        found: list[tuple[str, str, ast.AST]] = []
+        nodes = [*self.guard_places, *[self.program.functions[self.signature.entry]] * len(self.table.env.guards)]
+        for guard, node in zip(self.table.env.guards, nodes, strict=False):
+            found += [(*item, node) for item in restrictions([guard.expr], self.table, self.space)]
+        if found:
+            text, example, node = min(found, key=lambda item: len(item[0]))
+            self._add(rules.SizeRestriction(text, example), node)
 
     def _symbols(self, name: str) -> set[sympy.Symbol]:
         return {symbol for symbol, known in self.table.names.items() if known == name}
@@ -372,6 +438,7 @@ _SCALAR_HINT = 2
 _FLOAT_HINT = 0.6180339887
 _SHOWN_HINT = 100
 _SAMPLES = 24
+_PROBES = 2
 _DATA_DEPENDENT = frozenset(
     {"DataDependentOutputException", "DynamicOutputShapeException", "GuardOnDataDependentSymNode"}
 )
@@ -384,19 +451,6 @@ def _hint(value: Any) -> float:  # noqa: ANN401 (a symbolic or plain number)
 def _first_line(text: str) -> str:
     line = text.strip().split("\n")[0].rstrip(".")
     return line[:1].lower() + line[1:]
-
-
-def _shape_text(shape: Sequence[Expr]) -> str:
-    inner = ", ".join(str(dim) for dim in shape)
-    return f"({inner},)" if len(shape) == 1 else f"({inner})"
-
-
-def _last_return(function: ast.FunctionDef) -> ast.AST:
-    found: ast.AST = function
-    for node in ast.walk(function):
-        if isinstance(node, ast.Return) and (not isinstance(found, ast.Return) or node.lineno > found.lineno):
-            found = node
-    return found
 
 
 def _used(graph: Graph) -> set[str]:

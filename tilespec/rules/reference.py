@@ -718,13 +718,17 @@ class OutputShapeMismatch(Rule):
     output: str
     declared: str
     given: str
+    sizes: str | None = None
 
     def message(self) -> str:
         """State the fault."""
-        return f"`{self.output}` is declared as {self.declared}, the reference gives {self.given}"
+        where = f" at {self.sizes}" if self.sizes else ""
+        return f"`{self.output}` is declared as {self.declared}, the reference gives {self.given}{where}"
 
     def help(self) -> str | None:
         """Give the shape."""
+        if self.sizes:
+            return "restrict the sizes under `Dims`, or declare a shape that holds for all of them"
         return f"declare shape={self.given}, or change what the reference returns"
 
 
