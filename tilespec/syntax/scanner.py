@@ -157,6 +157,7 @@ class _Scanner:
         self.fence_span: Span | None = None
         self.foreign = False
         self.wrapper = ""
+        self.filled = 0
         self.seen_kernel = False
 
     def run(self) -> Outline:
@@ -382,7 +383,11 @@ class _Scanner:
             return
         code = self.section.code[-1] if self.section.code else None
         if code is not None and not code.fenced and self.code_goes_on(code, line):
-            code.last = index + 1
+            code.last = self.filled = index + 1
+            return
+        self.filled = index + 1
+        if first in "-*_" and _RULE.match(line):
+            self.current = None
             return
         if first in "`~" and (match := _FENCE.match(line)):
             language = match[2].lower()
@@ -426,15 +431,14 @@ class _Scanner:
 
     def code_goes_on(self, code: CodeBlock, line: str) -> bool:
         """Whether a line belongs to the unfenced definition above it."""
+        if self.current is not None or code.last < self.filled:
+            return False
         head = self.lines[code.first - 1]
         indent = len(head) - len(head.lstrip())
         here = len(line) - len(line.lstrip())
-        if here > indent:
-            return True
-        if self.current is not None or here < indent:
-            return False
-        adjacent = all(not each.strip() for each in self.lines[code.last : len(self.starts) - 1])
-        return adjacent and bool(_GOES_ON.match(line)) and not line.lstrip().startswith("##")
+        if here != indent:
+            return here > indent
+        return bool(_GOES_ON.match(line)) and not line.lstrip().startswith("##")
 
     def file_field(self, line: str, stripped: str, position: int) -> None:
         bullet = _BULLET.match(line)
