@@ -67,7 +67,10 @@ class _Interned(type):
                 for value in (getattr(made, item.name) for item in fields(made) if item.compare)
             ),
         )
-        return _Interned._table.setdefault(key, made)
+        node = _Interned._table.setdefault(key, made)
+        # Bottom up, node by node: asking a deep DAG for it only at its root would recurse.
+        node.free  # noqa: B018 - fills the cache
+        return node
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,6 +28,9 @@ from tilespec.model.dims import AxisAtom, Expr
 
 __all__ = ["print_node", "print_program"]
 
+_DEEPEST = 12
+"""Expressions nested deeper than this are cut in two lines."""
+
 _INFIX = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "and": "&", "or": "|", "xor": "^", "shl": "<<", "shr": ">>",
     "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
@@ -115,8 +118,14 @@ class _Printer:
         order = list(postorder(roots))
         for node in order:
             uses.update(node.operands)
+        depth: dict[Node, int] = {}
         for node in order:
-            if isinstance(node, Reduce | Contract | Scan) or (isinstance(node, Compute) and uses[node] > 1):
+            depth[node] = 1 + max((depth[item] for item in node.operands), default=0)
+            named = isinstance(node, Reduce | Contract | Scan) or (
+                isinstance(node, Compute) and uses[node] > 1
+            )
+            if named or depth[node] > _DEEPEST:
+                depth[node] = 0
                 text = writer.expression(node)
                 writer.names[node] = f"v{len(writer.names)}"
                 lines.append(f"  {writer.names[node]} = {text}")

@@ -9,7 +9,7 @@ from tilespec.ir.build import cast, index_node, is_float, literal
 from tilespec.ir.nodes import Node
 from tilespec.lowering.call import Call, Rule, convert
 from tilespec.lowering.values import Index, Value, broadcast_index, broadcast_shape, inside
-from tilespec.model.dims import Expr
+from tilespec.model.dims import ONE, Expr
 
 __all__ = ["RULES"]
 
@@ -105,9 +105,35 @@ def _index(call: Call) -> Value:
     return call.result(lambda index: call.read(value, advanced.source(index)))
 
 
+def _masked_put(call: Call, base: Value, source: Value) -> Value | None:
+    """Write one value where a mask holds: `x[x < 0] = 0`."""
+    raw = call.raw(1, "indices")
+    items = raw if isinstance(raw, tuple) else ()
+    values = [call.as_value(item) for item in items if item is not None]
+    one = not any(size != ONE for size in source.shape)
+    if (
+        len(items) != 1
+        or len(values) != 1
+        or values[0].dtype != "bool"
+        or not one
+        or call.flag(3, "accumulate")
+    ):
+        return None
+    mask = values[0]
+
+    def fetch(index: Index) -> Node:
+        written = convert(source.at((Expr.wrap(0),) * source.rank), call.kind, call.span)
+        return call.do("where", mask.at(index[: mask.rank]), written, base.at(index))
+
+    return call.result(fetch)
+
+
 def _index_put(call: Call) -> Value:
     """Write `values` at index tensors: each element looks for the last write that hits it, or sums all of them."""
     base, source = call.value(0), call.value(2)
+    masked = _masked_put(call, base, source)
+    if masked is not None:
+        return masked
     advanced = _Advanced(call, base, 1)
     shape = advanced.joint_shape
     joint = tuple(call.axis(f"j{number}", size) for number, size in enumerate(shape))

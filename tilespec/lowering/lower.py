@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Protocol
 
 from tilespec.diagnostics import Diagnostic, Findings, SourceText
@@ -15,7 +17,7 @@ from tilespec.lowering.simplify import simplify
 from tilespec.lowering.values import Index, Value, compute_dtype
 from tilespec.model.dims import ONE, ZERO, AxisAtom
 from tilespec.reference.graph import Graph, Ref
-from tilespec.rules.lowering import ReferenceTooDeep, UnsupportedDtype
+from tilespec.rules.lowering import ReferenceTooDeep, UnsupportedOp
 
 __all__ = ["NumericsLike", "lower"]
 
@@ -23,6 +25,23 @@ _DTYPES = frozenset(
     {"float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2"}
     | {"int8", "int16", "uint8", "int32", "int64", "bool"}
 )
+
+
+_MOST_CALLS = 2048
+"""Calls of one kernel; a chain of so many is compiled for minutes, if at all."""
+
+_FRAMES_PER_CALL = 8
+
+
+@contextmanager
+def _deep_calls() -> Iterator[None]:
+    """Let the pull through a chain of `_MOST_CALLS` values nest: each asks its operand."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _MOST_CALLS * _FRAMES_PER_CALL))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 class NumericsLike(Protocol):
@@ -52,14 +71,17 @@ def lower(
     if findings.has_errors:
         return None, findings.items
     names = list(outputs or _default_names(graph))
+    if len(graph.nodes) > _MOST_CALLS:
+        findings.add(ReferenceTooDeep(graph.name, len(graph.nodes)).at(text, None))
+        return None, findings.items
     try:
-        stores = [_store(graph, values, ref, name, number) for number, (ref, name) in
-                  enumerate(zip(graph.outputs, names, strict=True))]  # fmt: skip
+        with _deep_calls():
+            stores = [
+                _store(graph, values, ref, name, number)
+                for number, (ref, name) in enumerate(zip(graph.outputs, names, strict=True))
+            ]
     except CannotLowerError as error:
         findings.add(error.finding.at(text, error.span))
-        return None, findings.items
-    except RecursionError:
-        findings.add(ReferenceTooDeep(graph.name, len(graph.nodes)).at(text, None))
         return None, findings.items
     inputs = tuple(Tensor(name, meta.shape, meta.dtype) for name, meta in graph.inputs)
     program = Program(graph.name, inputs, graph.scalars, tuple(stores))
@@ -100,7 +122,9 @@ def _call_all(
         if rule is None:
             findings.add(REGISTRY.refusal(node.op).at(text, node.span))
         elif bad:
-            findings.add(UnsupportedDtype(call.op, bad[0]).at(text, node.span))
+            why = f"its result is `{bad[0]}`, a dtype that kernels don't compute with"
+            remedy = "use real floating dtypes, integers and bool; a complex number is two real tensors"
+            findings.add(UnsupportedOp(call.op, why, remedy).at(text, node.span))
         else:
             try:
                 values[node.name] = rule(call)

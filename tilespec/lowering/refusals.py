@@ -6,15 +6,12 @@ __all__ = ["REFUSALS"]
 
 _SIZE = "the size of its result depends on values"
 _RANDOM = "its result is random, so nothing can be compared with it"
-_SORT = "sorting is no function of fixed positions"
+_COUNT = "it compares how often values occur"
 _MATRIX = "matrix factorisations are iterative algorithms"
 _FFT = "Fourier transforms work in complex numbers"
 
 _MASK = "use `where` or `masked_fill`, whose result has a fixed size"
 _INPUT = "make the random tensor outside and pass it as an input"
-_LARGEST = (
-    "use `amax`, `argmax` or a comparison where one element is enough, else keep it in PyTorch with a reason"
-)
 _KEEP = "list it under `Keep in PyTorch` with a reason"
 _REAL = "write the transform as a product with a matrix of cosines and sines"
 
@@ -33,8 +30,7 @@ REFUSALS: dict[str, tuple[str, str]] = {
          "randn", "randn_like", "randperm", "rrelu_with_noise", "uniform", "dropout", "exponential"),
         (_RANDOM, _INPUT),
     ),
-    **dict.fromkeys(("sort", "topk", "argsort", "kthvalue", "median", "mode", "nanmedian", "searchsorted", "bucketize",
-                     "msort", "histc"), (_SORT, _LARGEST)),
+    **dict.fromkeys(("mode", "nanmedian", "histc"), (_COUNT, _KEEP)),
     **dict.fromkeys(
         ("cholesky", "linalg_cholesky_ex", "linalg_eigh", "linalg_inv_ex", "linalg_lu_factor_ex", "linalg_qr", "_linalg_det",
          "_linalg_eigh", "_linalg_slogdet", "_linalg_solve_ex", "_linalg_svd", "linalg_solve_triangular", "triangular_solve",

@@ -19,6 +19,7 @@ from tilespec.lowering import (
     scalars,
     scans,
     softmax,
+    sort,
     views,
 )
 from tilespec.lowering.call import Rule
@@ -84,6 +85,7 @@ FAMILIES: dict[str, Mapping[str, Rule]] = {
     "convolution": convolution.RULES,
     "pooling": pooling.RULES,
     "scan": scans.RULES,
+    "sort": sort.RULES,
     "gather": gather.RULES,
     "creation": creation.RULES,
     "resize": resize.RULES,

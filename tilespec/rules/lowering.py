@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from tilespec.diagnostics import Rule
 
-__all__ = ["ReferenceTooDeep", "UnsupportedArgument", "UnsupportedDtype", "UnsupportedOp"]
+__all__ = ["ReferenceTooDeep", "UnsupportedArgument", "UnsupportedOp"]
 
 
 @dataclass(frozen=True)
@@ -15,40 +15,44 @@ class UnsupportedOp(Rule):
     """An operation for which no kernel can be made.
 
     A kernel computes every element of its outputs from elements of its inputs at positions that are known from the
-    shapes, or that are read from an integer tensor. Sorting, random numbers, matrix factorisations and results whose
-    size depends on values don't fit that. Such an operation is refused by name; it is never left to PyTorch without a
-    word.
+    shapes, or that are read from an integer tensor, with the functions that a GPU has. Random numbers, matrix
+    factorisations, rare special functions and results whose size depends on values don't fit that. Such an operation is
+    refused by name; it is never left to PyTorch without a word.
 
-    This fails, since a sort is no function of fixed positions:
+    This fails, since no target has the logarithm of the gamma function:
 
     ```tilespec
-    KERNEL SPEC: ranked
-    Description: Sorts each row.
-    Operations: [sort]
+    KERNEL SPEC: log_gamma
+    Description: Computes the logarithm of the gamma function.
+    Operations: [log_gamma]
     Inputs:
       - x: shape=(B, D), dtype=float32
     Outputs:
       - y: shape=(B, D), dtype=float32
     Dependencies: none
     PyTorch Reference:
-    def reference_ranked(x):
-        return torch.sort(x, dim=-1).values
+    def log_gamma(x):
+        return torch.lgamma(x)
+    def reference_log_gamma(x):
+        return log_gamma(x)
     ```
 
-    This passes: the largest element of each row is a reduction.
+    This passes: Stirling's series, written out.
 
     ```tilespec
-    KERNEL SPEC: largest
-    Description: Takes the largest element of each row.
-    Operations: [max]
+    KERNEL SPEC: log_gamma
+    Description: Approximates the logarithm of the gamma function for large arguments.
+    Operations: [log_gamma]
     Inputs:
       - x: shape=(B, D), dtype=float32
     Outputs:
-      - y: shape=(B,), dtype=float32
+      - y: shape=(B, D), dtype=float32
     Dependencies: none
     PyTorch Reference:
-    def reference_largest(x):
-        return x.amax(dim=-1)
+    def log_gamma(x):
+        return (x - 0.5) * torch.log(x) - x + 0.9189385332046727 + 1 / (12 * x)
+    def reference_log_gamma(x):
+        return log_gamma(x)
     ```
     """
 
@@ -72,36 +76,40 @@ class UnsupportedArgument(Rule):
     Most operations are supported with all of their arguments. Where one value of an argument would need another kind
     of kernel, that value is refused and the others work.
 
-    This fails, since the places of the running maximum are not computed:
+    This fails, since sorting compares all pairs of a row, and nothing bounds the length of a row here:
 
     ```tilespec
-    KERNEL SPEC: running
-    Description: Finds where the running maximum stands.
-    Operations: [cummax]
-    Inputs:
-      - x: shape=(B, D), dtype=float32
-    Outputs:
-      - y: shape=(B, D), dtype=int64
-    Dependencies: none
-    PyTorch Reference:
-    def reference_running(x):
-        return torch.cummax(x, dim=-1).indices
-    ```
-
-    This passes: the running maximum itself is a scan.
-
-    ```tilespec
-    KERNEL SPEC: running
-    Description: Computes the running maximum.
-    Operations: [cummax]
+    KERNEL SPEC: ranked
+    Description: Sorts each row.
+    Operations: [ranked]
     Inputs:
       - x: shape=(B, D), dtype=float32
     Outputs:
       - y: shape=(B, D), dtype=float32
     Dependencies: none
     PyTorch Reference:
-    def reference_running(x):
-        return torch.cummax(x, dim=-1).values
+    def ranked(x):
+        return torch.sort(x, dim=-1).values
+    def reference_ranked(x):
+        return ranked(x)
+    ```
+
+    This passes: rows of 64 elements.
+
+    ```tilespec
+    KERNEL SPEC: ranked
+    Description: Sorts each row.
+    Operations: [ranked]
+    Inputs:
+      - x: shape=(B, 64), dtype=float32
+    Outputs:
+      - y: shape=(B, 64), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def ranked(x):
+        return torch.sort(x, dim=-1).values
+    def reference_ranked(x):
+        return ranked(x)
     ```
     """
 
@@ -119,64 +127,6 @@ class UnsupportedArgument(Rule):
 
 
 @dataclass(frozen=True)
-class UnsupportedDtype(Rule):
-    """A value of a dtype that kernels don't compute with.
-
-    Kernels compute in real floating dtypes, integers and bool. A complex number is two reals: write it as two tensors,
-    or as one with a last dim of 2.
-
-    This fails, since the rotation goes through complex numbers:
-
-    ```tilespec
-    KERNEL SPEC: rotate
-    Description: Rotates pairs by complex multiplication.
-    Operations: [mul]
-    Inputs:
-      - x: shape=(S, D, 2), dtype=float32
-      - r: shape=(S, D, 2), dtype=float32
-    Outputs:
-      - y: shape=(S, D, 2), dtype=float32
-    Dependencies: none
-    PyTorch Reference:
-    def reference_rotate(x, r):
-        return torch.view_as_real(torch.view_as_complex(x) * torch.view_as_complex(r))
-    ```
-
-    This passes: the same with real numbers.
-
-    ```tilespec
-    KERNEL SPEC: rotate
-    Description: Rotates pairs.
-    Operations: [mul, sub, add, stack]
-    Inputs:
-      - x: shape=(S, D, 2), dtype=float32
-      - r: shape=(S, D, 2), dtype=float32
-    Outputs:
-      - y: shape=(S, D, 2), dtype=float32
-    Dependencies: none
-    PyTorch Reference:
-    def reference_rotate(x, r):
-        real = x[..., 0] * r[..., 0] - x[..., 1] * r[..., 1]
-        imaginary = x[..., 0] * r[..., 1] + x[..., 1] * r[..., 0]
-        return torch.stack([real, imaginary], dim=-1)
-    ```
-    """
-
-    code: ClassVar[str] = "TS503"
-    name: ClassVar[str] = "unsupported-dtype"
-    op: str
-    dtype: str
-
-    def message(self) -> str:
-        return f"`{self.op}` gives `{self.dtype}`, which kernels don't compute with"
-
-    def help(self) -> str | None:
-        if self.dtype.startswith("complex"):
-            return "keep the real and the imaginary part as two real tensors"
-        return "cast to a floating, integer or bool dtype first"
-
-
-@dataclass(frozen=True)
 class ReferenceTooDeep(Rule):
     """A reference that chains more operations than one kernel can hold.
 
@@ -184,7 +134,7 @@ class ReferenceTooDeep(Rule):
     layers, say) make an expression that no compiler takes in reasonable time; a file of several kernels does the same
     work with the values between them in memory.
 
-    This fails, since the loop makes three thousand operations in a row:
+    This fails, since the loop makes six thousand operations in a row:
 
     ```tilespec
     KERNEL SPEC: iterate
@@ -197,8 +147,8 @@ class ReferenceTooDeep(Rule):
     Dependencies: none
     PyTorch Reference:
     def reference_iterate(x):
-        for step in range(1000):
-            x = x * x * 0.5 + x
+        for step in range(3000):
+            x = x * 0.5 + 1.0
         return x
     ```
 
@@ -216,12 +166,12 @@ class ReferenceTooDeep(Rule):
     PyTorch Reference:
     def reference_iterate(x):
         for step in range(4):
-            x = x * x * 0.5 + x
+            x = x * 0.5 + 1.0
         return x
     ```
     """
 
-    code: ClassVar[str] = "TS504"
+    code: ClassVar[str] = "TS503"
     name: ClassVar[str] = "reference-too-deep"
     kernel: str
     count: int

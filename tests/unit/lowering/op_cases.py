@@ -373,6 +373,27 @@ def _scans() -> Iterator[Case]:
     yield "segment-sum", lambda a: torch.exp(a.cumsum(-1).unsqueeze(-1) - a.cumsum(-1).unsqueeze(-2)).tril(), (x,)
 
 
+def _sorts() -> Iterator[Case]:
+    x = real(3, 4, 9)
+    with_nan = torch.tensor([[2.0, math.nan, -1.0, 2.0], [0.0, 5.0, 5.0, -3.0]])
+    yield "sort", lambda a: list(torch.sort(a, -1)), (x,)
+    yield "sort-down", lambda a: list(torch.sort(a, dim=1, descending=True, stable=True)), (whole(0, 3, 3, 9),)
+    yield "sort-nan", lambda a: list(torch.sort(a, stable=True)), (with_nan,)
+    yield "sort-nan-down", lambda a: list(torch.sort(a, descending=True, stable=True)), (with_nan,)
+    yield "argsort", lambda a: torch.argsort(a, 0), (x,)
+    yield "topk", lambda a: list(torch.topk(a, 3)), (x,)
+    yield "topk-smallest", lambda a: list(torch.topk(a, 2, dim=1, largest=False)), (x,)
+    yield "router", lambda a: list(torch.topk(torch.softmax(a, -1), 2)), (x,)
+    yield "kthvalue", lambda a: list(torch.kthvalue(a, 3, 2)), (x,)
+    yield "median", lambda a: list(torch.median(a, -1)), (x,)
+    yield "median-nan", lambda a: torch.median(a, 1).values, (with_nan,)
+    yield "median-flat", torch.median, (real(7),)
+    yield "quantile", lambda a: torch.quantile(a, 0.3, dim=-1), (x,)
+    yield "bucketize", torch.bucketize, (x, torch.tensor([-1.0, 0.0, 1.0]))
+    yield "bucketize-right", lambda a, b: torch.bucketize(a, b, right=True), (whole(0, 5, 9), torch.tensor([1, 2, 4]))
+    yield "searchsorted", torch.searchsorted, (torch.tensor([[1.0, 2.0, 4.0], [0.0, 3.0, 5.0]]), real(2, 6) * 3)
+
+
 def _gathers() -> Iterator[Case]:
     x = real(5, 7)
     rows, columns = whole(0, 5, 4), whole(0, 7, 4)
@@ -399,6 +420,7 @@ def _gathers() -> Iterator[Case]:
     yield "index-add", lambda a, i, s: a.index_add(0, i, s), (x, whole(0, 5, 9), real(9, 7))
     yield "index-copy", lambda a, i, s: a.index_copy(0, i, s), (x, torch.tensor([3, 0]), real(2, 7))
     yield "index-put", lambda a, i, s: a.index_put((i,), s, accumulate=True), (x, whole(0, 5, 9), real(9, 7))
+    yield "masked-write", lambda a, s: a.index_put((a < 0,), s), (x, torch.tensor(1.5))
     yield "index-put-value", lambda a, i, s: a.index_put((i,), s), (x, rows, torch.tensor(1.5))
 
 
@@ -492,6 +514,7 @@ FAMILIES: dict[str, Callable[[], Iterator[Case]]] = {
     "convolution": _convolutions,
     "pooling": _pools,
     "scan": _scans,
+    "sort": _sorts,
     "gather": _gathers,
     "creation": _creations,
     "loss": _losses,
