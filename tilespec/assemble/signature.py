@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-import cuda.tile as ct  # type: ignore[import-untyped]
-from cuda.tile.compilation import (  # type: ignore[import-untyped]
+import cuda.tile as ct
+from cuda.tile.compilation import (
     ArrayConstraint,
     CallingConvention,
     KernelSignature,

@@ -81,7 +81,7 @@ def _remarks(text: str) -> list[dict[str, Any]]:
 
 
 def _compile(request: dict[str, Any], modules: _Modules) -> dict[str, Any]:
-    from cuda.tile.compilation import export_kernel  # type: ignore[import-untyped] # noqa: PLC0415 - its failure is an answer
+    from cuda.tile.compilation import export_kernel  # noqa: PLC0415 - its failure is an answer
 
     from tilespec.assemble.signature import signature  # noqa: PLC0415 - imports cuda.tile
 
@@ -116,7 +116,7 @@ def _assemble(
     timeout: float,
 ) -> tuple[bytes, list[dict[str, Any]]]:
     """Run the target compiler; the same call as `launch` makes, with remarks switched on."""
-    from cuda.tile._compile import compile_cubin  # type: ignore[import-untyped] # noqa: PLC0415 - public calls give no remarks
+    from cuda.tile._compile import compile_cubin  # noqa: PLC0415 - public calls give no remarks
 
     with tempfile.TemporaryDirectory(prefix="tilespec-") as folder:
         source = Path(folder) / "kernel.bytecode"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilespec.interpret import state
-from tilespec.interpret.arithmetic import strict
+from tilespec.interpret.convert import strict
 from tilespec.interpret.errors import TileTypeError
 from tilespec.interpret.memory import Array
 from tilespec.interpret.tiles import Value

@@ -6,7 +6,7 @@ from typing import Final
 
 import torch
 
-from tilespec.interpret.arithmetic import astype
+from tilespec.interpret.convert import Operand, astype
 from tilespec.interpret.dtypes import BY_NAME, DType, promote
 from tilespec.interpret.errors import TileTypeError
 from tilespec.interpret.tiles import Value, make
@@ -28,8 +28,8 @@ _BYTES: Final = ("int8", "uint8")
 
 
 def _check_shapes(x: Value, y: Value) -> tuple[int, ...]:
-    batched = x.ndim == y.ndim == 3  # noqa: PLR2004 - batch, row, column
-    if not batched and not x.ndim == y.ndim == 2:  # noqa: PLR2004 - row, column
+    batched = x.ndim == y.ndim == 3
+    if not batched and not x.ndim == y.ndim == 2:
         msg = f"mma() expects two tiles of rank 2 or of rank 3, got {x.shape} and {y.shape}"
         raise TileTypeError(msg)
     if x.shape[-1] != y.shape[-2] or x.shape[:-2] != y.shape[:-2]:
@@ -54,7 +54,7 @@ def _poison(x: Value, y: Value, acc: Value | None) -> torch.Tensor | None:
     return merged
 
 
-def mma(x: Value, y: Value, /, acc: Value, *, use_fast_acc: bool = False) -> Value:
+def mma(x: Operand, y: Operand, /, acc: Operand, *, use_fast_acc: bool = False) -> Value:
     """Return `x @ y + acc` in the dtype of `acc`."""
     for operand in (x, y, acc):
         if not isinstance(operand, Value):
@@ -80,14 +80,14 @@ def mma(x: Value, y: Value, /, acc: Value, *, use_fast_acc: bool = False) -> Val
     if acc.dtype.is_integral:
         total = _product(x, y, torch.float64).to(torch.int64) + acc.data.to(torch.int64)
         data = total.to(torch.int32)
-    elif acc.dtype.bits == 64:  # noqa: PLR2004 - double
+    elif acc.dtype.bits == 64:
         data = _product(x, y, torch.float64) + acc.data
     else:
         data = (_product(x, y, torch.float32) + acc.data.to(torch.float32)).to(acc.dtype.storage)
     return make(data, acc.dtype, _poison(x, y, acc))
 
 
-def matmul(x: Value, y: Value, /) -> Value:
+def matmul(x: Operand, y: Operand, /) -> Value:
     """Return `x @ y`, whose accumulator has the promoted dtype of the operands."""
     if not isinstance(x, Value) or not isinstance(y, Value):
         msg = "matmul() expects two tiles"
@@ -99,9 +99,9 @@ def matmul(x: Value, y: Value, /) -> Value:
     left, right = astype(x, dtype), astype(y, dtype)
     _check_shapes(left, right)
     if dtype.is_integral:
-        return make(_product(left, right, torch.float64).to(torch.int32), BY_NAME["int32"], _poison(left, right, None))
-    wide = torch.float64 if dtype.bits == 64 else torch.float32  # noqa: PLR2004 - double
+        return make(
+            _product(left, right, torch.float64).to(torch.int32), BY_NAME["int32"], _poison(left, right, None)
+        )
+    wide = torch.float64 if dtype.bits == 64 else torch.float32
     data = _product(left, right, wide).to(dtype.storage)
     return make(data, dtype, _poison(left, right, None))
-
-

@@ -9,9 +9,12 @@ from typing import Any, Final, NoReturn
 
 from tilespec.interpret import (
     arithmetic,
+    bits,
     contraction,
+    convert,
     enums,
     errors,
+    functions,
     kernel,
     memory,
     operators,
@@ -61,8 +64,8 @@ class DeviceRange:
 
     __slots__ = ("bounds",)
 
-    def __init__(self, *bounds: Any) -> None:
-        if not 1 <= len(bounds) <= 3:  # noqa: PLR2004 - start, stop, step
+    def __init__(self, *bounds: object) -> None:
+        if not 1 <= len(bounds) <= 3:
             msg = f"range() expects 1 to 3 arguments, got {len(bounds)}"
             raise TileTypeError(msg)
         numbers = [memory.integer(bound, "range() argument") for bound in bounds]
@@ -76,7 +79,7 @@ class DeviceRange:
         return (Scalar(number, INT32) for number in builtins.range(*self.bounds))
 
 
-def _range(*bounds: Any) -> Any:
+def _range(*bounds: Any) -> Any:  # noqa: ANN401 - as the builtin, or a `DeviceRange`
     return builtins.range(*bounds) if state.current is None or _static else DeviceRange(*bounds)
 
 
@@ -138,7 +141,7 @@ def ensure_constant(value: Any, /) -> Any:  # noqa: ANN401 - a constant
 
 def assert_(cond: Any, /, message: str | None = None) -> None:  # noqa: ANN401 - a tile
     """Refuse a false element."""
-    value = arithmetic.astype(arithmetic.strict(cond, "assert_"), BY_NAME["bool_"])
+    value = convert.astype(convert.strict(cond, "assert_"), BY_NAME["bool_"])
     if not bool(value.data.all()):
         raise errors.InterpreterError(message or "assertion failed in device code")
 
@@ -151,7 +154,7 @@ def assume_divisible_by(x: Any, divisor: int) -> Any:  # noqa: ANN401 - a scalar
     return x
 
 
-def _silent(*_args: Any, **_keywords: Any) -> None:
+def _silent(*_args: object, **_keywords: object) -> None:
     """Print nothing: output of device code is for debugging."""
 
 
@@ -161,15 +164,18 @@ def function(func: Any = None, /, *, host: bool = False, tile: bool = True) -> A
 
 
 _OPERATIONS: Final[dict[str, Any]] = {
-    name.removesuffix("_") if name in ("max_", "min_", "sum_", "abs_", "pow_", "divmod_") else name: getattr(home, name)
+    name.removesuffix("_") if name in ("max_", "min_", "sum_", "abs_", "pow_", "divmod_") else name: getattr(
+        home, name
+    )
     for home, names in (
         (
             arithmetic,
-            "add sub mul truediv floordiv mod divmod_ cdiv pow_ equal not_equal less less_equal greater greater_equal "
-            "maximum minimum where bitwise_and bitwise_or bitwise_xor bitwise_lshift bitwise_rshift bitwise_not "
-            "negative abs_ isnan exp exp2 log log2 sqrt rsqrt sin cos tan sinh cosh tanh atan2 floor ceil bitcast "
-            "astype",
+            "add sub mul truediv floordiv mod divmod_ cdiv pow_ maximum minimum where negative abs_",
         ),
+        (arithmetic, "equal not_equal less less_equal greater greater_equal"),
+        (bits, "bitwise_and bitwise_or bitwise_xor bitwise_lshift bitwise_rshift bitwise_not bitcast"),
+        (convert, "astype"),
+        (functions, "isnan exp exp2 log log2 sqrt rsqrt sin cos tan sinh cosh tanh atan2 floor ceil"),
         (
             shapes,
             "full zeros ones arange astile broadcast_to reshape permute transpose expand_dims cat extract insert",
@@ -184,11 +190,14 @@ _OPERATIONS: Final[dict[str, Any]] = {
         (enums, "MemoryOrder MemoryScope PaddingMode RoundingMode"),
         (
             errors,
-            "StaticException TileCompilerExecutionError TileError TileInternalError TileRecursionError "
-            "TileStaticAssertionError TileStaticEvalError TileSyntaxError TileTypeError TileUnsupportedFeatureError "
-            "TileValueError",
+            "TileError TileInternalError TileRecursionError TileSyntaxError TileTypeError TileValueError",
         ),
-        (kernel, "ByTarget Constant ConstantAnnotation ArrayAnnotation IndexedWithInt64 ScalarInt64 kernel launch"),
+        (errors, "StaticException TileCompilerExecutionError TileUnsupportedFeatureError"),
+        (errors, "TileStaticAssertionError TileStaticEvalError"),
+        (
+            kernel,
+            "ByTarget Constant ConstantAnnotation ArrayAnnotation IndexedWithInt64 ScalarInt64 kernel launch",
+        ),
     )
     for name in names.split()
 }
@@ -259,7 +268,7 @@ def _chosen(name: str, pair: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     def choose(*values: Any, **keywords: Any) -> Any:  # noqa: ANN401 - as the builtin
         if not any(isinstance(value, Value) for value in values):
             return host(*values, **keywords)
-        if len(values) != 2:  # noqa: PLR2004 - what device code supports
+        if len(values) != 2:
             msg = f"{name}() takes two operands in device code, got {len(values)}: too many positional arguments"
             raise TileTypeError(msg)
         return pair(*values)
@@ -281,7 +290,7 @@ def _refused(name: str) -> Callable[..., Any]:
 
 def _print(*values: Any, **keywords: Any) -> None:  # noqa: ANN401 - as the builtin
     if state.current is None:
-        builtins.print(*values, **keywords)
+        builtins.print(*values, **keywords)  # noqa: T201 - a launcher that prints prints
 
 
 def loop_iterable(iterable: Any) -> Any:  # noqa: ANN401 - whatever a `for` runs over
@@ -300,4 +309,3 @@ BUILTINS: Final[dict[str, Any]] = {
     **{name: _refused(name) for name in ("open", "round", "sorted", "sum", "pow")},
 }
 """Builtins that mean something else in device code; on the host they are Python's."""
-

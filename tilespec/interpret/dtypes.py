@@ -8,24 +8,33 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Final
 
 import torch
 
 from tilespec.interpret.errors import TileTypeError, TileValueError
 
-__all__ = ["BY_NAME", "BY_TORCH", "DType", "constant_of", "default_for", "fits", "promote", "promote_constant"]
+__all__ = [
+    "BY_NAME",
+    "BY_TORCH",
+    "DType",
+    "constant_of",
+    "default_for",
+    "fits",
+    "promote",
+    "promote_constant",
+]
 
 
 @dataclass(frozen=True, eq=False)
 class DType:
-    """One dtype: `kind` is `bool`, `int`, `uint`, `float` or `restricted`; `storage` is what torch holds it in."""
+    """One dtype: `kind` is `bool`, `int`, `uint`, `float` or `restricted`; `native` is torch's name for it, `storage` what tiles hold it in."""
 
     name: str
     kind: str
     bits: int
-    torch: torch.dtype | None
+    native: torch.dtype | None
     storage: torch.dtype
 
     def __repr__(self) -> str:
@@ -61,12 +70,12 @@ class DType:
 
     def __call__(self, value: Any) -> Any:  # noqa: ANN401 - a tile, a scalar or a constant
         """Make a strict scalar of this dtype, as `ct.float32(x)` does in device code."""
-        from tilespec.interpret import arithmetic, state  # noqa: PLC0415 - those import this module
+        from tilespec.interpret import convert, state  # noqa: PLC0415 - those import this module
 
         if state.current is None:
             msg = f"{self.name}() can only be called from device code"
             raise TypeError(msg)
-        return arithmetic.astype(value, self)
+        return convert.astype(value, self)
 
 
 def _make() -> dict[str, DType]:
@@ -93,7 +102,7 @@ def _make() -> dict[str, DType]:
 
 
 BY_NAME: Final = _make()
-BY_TORCH: Final = {dtype.torch: dtype for dtype in BY_NAME.values() if dtype.torch is not None}
+BY_TORCH: Final = {dtype.native: dtype for dtype in BY_NAME.values() if dtype.native is not None}
 
 BOOL: Final = BY_NAME["bool_"]
 INT32: Final = BY_NAME["int32"]
@@ -103,7 +112,7 @@ FLOAT32: Final = BY_NAME["float32"]
 TFLOAT32: Final = BY_NAME["tfloat32"]
 
 
-@lru_cache(maxsize=None)
+@cache
 def promote(left: DType, right: DType) -> DType:
     """Return the dtype in which two strict operands meet; raise where the compiler asks for a cast."""
     if left is right:
@@ -173,7 +182,13 @@ def wrap(value: int, dtype: DType) -> int:
 
 def constant_of(value: float, dtype: DType) -> torch.Tensor:
     """Return a shared 0-d tensor that holds `value` rounded (floats) or wrapped (integers) into `dtype`."""
-    number = float(value) if dtype.kind in ("float", "restricted") else int(value) if dtype.is_integral else bool(value)
+    number = (
+        float(value)
+        if dtype.kind in ("float", "restricted")
+        else int(value)
+        if dtype.is_integral
+        else bool(value)
+    )
     return _constant(number, dtype, math.copysign(1.0, number))
 
 
@@ -209,9 +224,9 @@ def from_torch(tensor: torch.Tensor, dtype: DType) -> torch.Tensor:
 
 def to_torch(data: torch.Tensor, dtype: DType) -> torch.Tensor:
     """Bring tile elements into the form in which an array of `dtype` holds them."""
-    if dtype.torch is None or dtype.torch is dtype.storage:
+    if dtype.native is None or dtype.native is dtype.storage:
         return data
     if dtype is UINT64:
         return data.view(torch.uint64)
     signed = {16: torch.int16, 32: torch.int32}[dtype.bits]
-    return data.to(signed).view(dtype.torch)
+    return data.to(signed).view(dtype.native)

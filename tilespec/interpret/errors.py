@@ -84,7 +84,7 @@ class TileCompilerExecutionError(TileError):
     """What passes the front end and is refused by the assembler."""
 
 
-class StaticException(TileError):
+class StaticException(TileError):  # noqa: N818 - the name that `cuda.tile` has
     """An exception that the kernel raised itself, through `static_exception`."""
 
 

@@ -52,14 +52,16 @@ def _entry(name: str, annotation: object, value: Any) -> dict[str, Any]:  # noqa
 
 def arguments_of(record: LaunchRecord) -> list[dict[str, Any]]:
     """Describe the arguments of a launch as `manifest.json` does."""
-    return [_entry(name, annotation_of(record.kernel, name), value) for name, value in record.arguments.items()]
+    return [
+        _entry(name, annotation_of(record.kernel, name), value) for name, value in record.arguments.items()
+    ]
 
 
 def job_of(record: LaunchRecord, target: str | None, *, aligned: bool = False) -> Job:
     """Return what to compile so that the launch would run on `target`."""
     path = Path(record.kernel.function.__code__.co_filename)
     hints = {
-        name: value.by_target.get(target, value.default) if isinstance(value, ByTarget) else value
+        name: value.by_target.get(target or "", value.default) if isinstance(value, ByTarget) else value
         for name, value in record.kernel.hints.items()
     }
     return Job(path, record.kernel.name, arguments_of(record), target, hints, aligned)
@@ -82,5 +84,7 @@ def frontend_check(
         with Assembler(1) as own:
             answers = own.compile_all(jobs)
     return [
-        (record, answer.error) for record, answer in zip(listed, answers, strict=True) if answer.error is not None
+        (record, answer.error)
+        for record, answer in zip(listed, answers, strict=True)
+        if answer.error is not None
     ]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 from typing import Any, Final
 
-from tilespec.interpret import arithmetic, carried, device, state
+from tilespec.interpret import bits, carried, device, state
 from tilespec.interpret.errors import TileSyntaxError
 from tilespec.interpret.syntax import assigned_names, faults, is_static
 
@@ -27,7 +27,7 @@ def _refuse(message: str) -> None:
 HELPERS: Final[dict[str, Any]] = {
     "__tile_enter__": carried.enter,
     "__tile_loop__": device.loop_iterable,
-    "__tile_not__": arithmetic.logical_not,
+    "__tile_not__": bits.logical_not,
     "__tile_refuse__": _refuse,
     "__tile_settle__": carried.settle,
 }
@@ -81,7 +81,9 @@ class _Marker(ast.NodeTransformer):
         check = f"if {held} is not None: {held}.check(locals())"
         before = [_statement(f"{held} = __tile_enter__({tuple(names)!r}, locals())", loop)]
         before += [
-            _statement(f"if {held} is not None and {held}.holds({name!r}): {name} = __tile_settle__({name})", loop)
+            _statement(
+                f"if {held} is not None and {held}.holds({name!r}): {name} = __tile_settle__({name})", loop
+            )
             for name in names
         ]
         loop.body.insert(0, _statement(check, loop))

@@ -126,6 +126,7 @@ class Kernel:
         return f"<interpreted kernel {self.name}>"
 
     def __call__(self, *_args: object, **_keywords: object) -> NoReturn:
+        """Refuse: kernels are launched."""
         msg = "Tile kernels cannot be called directly. Use cuda.tile.launch() instead."
         raise TypeError(msg)
 
@@ -247,7 +248,11 @@ def _argument(position: int, name: str, annotation: Any, value: Any) -> Any:  # 
 
 
 def _grid(grid: Any) -> tuple[int, int, int]:  # noqa: ANN401 - whatever was passed
-    if not isinstance(grid, tuple) or not 1 <= len(grid) <= 3 or any(type(extent) is not int for extent in grid):  # noqa: PLR2004
+    if (
+        not isinstance(grid, tuple)
+        or not 1 <= len(grid) <= 3
+        or any(type(extent) is not int for extent in grid)
+    ):
         msg = f"grid must be a tuple of 1 to 3 ints, got {grid!r}"
         raise InterpreterLaunchError(msg)
     x, y, z = (*grid, 1, 1)[:3]
@@ -336,12 +341,16 @@ def _check_globals(kernel_: Kernel) -> None:
     for name, line in kernel_.globals_read:
         value = function.__globals__.get(name)
         if isinstance(value, (list, dict, set)):
-            error = TileTypeError(f"Cannot create constant from value of type {type(value).__name__}: `{name}`")
+            error = TileTypeError(
+                f"Cannot create constant from value of type {type(value).__name__}: `{name}`"
+            )
             error.file, error.line, error.kernel = function.__code__.co_filename, line, kernel_.name
             raise error
 
 
-def _run(kernel_: Kernel, arguments: list[Any], order: list[tuple[int, int, int]], grid: tuple[int, int, int]) -> None:
+def _run(
+    kernel_: Kernel, arguments: list[Any], order: list[tuple[int, int, int]], grid: tuple[int, int, int]
+) -> None:
     run = state.Launch(kernel_.name, grid)
     outer = state.current
     try:
@@ -349,7 +358,7 @@ def _run(kernel_: Kernel, arguments: list[Any], order: list[tuple[int, int, int]
             state.current = state.Block(index, number, run)
             if kernel_.function(*arguments) is not None:
                 _returned(kernel_)
-    except Exception as raised:  # noqa: BLE001 - device code can fail in any way; each becomes a named error
+    except Exception as raised:
         error = _translate(raised)
         place = _place(raised.__traceback__)
         if place is not None and error.line is None:
@@ -365,7 +374,7 @@ def _run(kernel_: Kernel, arguments: list[Any], order: list[tuple[int, int, int]
 def launch(
     stream: object,
     grid: Any,  # noqa: ANN401 - checked here
-    kernel: Any,  # noqa: ANN401, A002 - checked here; the name is part of the interface
+    kernel: Any,  # noqa: ANN401 - checked here; the name is part of the interface
     args: Any,  # noqa: ANN401 - checked here
     /,
     *,
@@ -400,7 +409,7 @@ def launch(
     record = LaunchRecord(kernel, extents, dict(zip((name for name, _ in parameters), args, strict=True)))
     for records in _records:
         records.append(record)
-    order = list(itertools.product(*map(range, extents)))
+    order = [(x, y, z) for x, y, z in itertools.product(*map(range, extents))]
     if math.prod(extents) > 1:
         random.Random(options.seed).shuffle(order)  # noqa: S311 - a repeatable order, not a secret
     _run(kernel, arguments, order, extents)

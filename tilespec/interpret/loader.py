@@ -34,8 +34,9 @@ class _Session:
         self.name = f"tilespec_interpreted_{next(_numbers)}"
         self.modules: dict[str, ModuleType] = {}
         self.cuda = ModuleType("cuda")
-        self.cuda.tile = device.cuda_tile()  # type: ignore[attr-defined]
-        self.torch = torch_stand_in()
+        self.tile = device.cuda_tile()
+        self.cuda.__dict__["tile"] = self.tile
+        self.torch: ModuleType = torch_stand_in()
 
     def package(self) -> str:
         """Return the full name of the package that is being loaded."""
@@ -111,12 +112,12 @@ class _Session:
             if rest not in ("", "tile"):
                 msg = f"{name} is not supported by the interpreter"
                 raise ModuleNotFoundError(msg, name=name)
-            return self.cuda.tile if rest and fromlist else self.cuda  # type: ignore[no-any-return]
+            return self.tile if rest and fromlist else self.cuda
         if top == "torch":
             real = importlib.import_module(name)
             if not rest or not fromlist:
                 return self.torch
-            return self.torch.cuda if name == "torch.cuda" else real
+            return vars(self.torch)["cuda"] if name == "torch.cuda" else real
         if self.root is not None and top == self.root.name:
             found = self.find(f"{self.name}.{name}")
             self._members(found, fromlist or ())

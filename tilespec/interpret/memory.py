@@ -11,7 +11,7 @@ from typing import Any, Final, NoReturn
 import torch
 
 from tilespec.interpret import state
-from tilespec.interpret.arithmetic import Operand, implicit_cast, require_device
+from tilespec.interpret.convert import Operand, implicit_cast, require_device
 from tilespec.interpret.dtypes import BY_TORCH, INT32, INT64, DType, constant_of, from_torch, to_torch
 from tilespec.interpret.enums import MemoryOrder, PaddingMode
 from tilespec.interpret.errors import (
@@ -44,7 +44,9 @@ class Array:
 
     __slots__ = ("aliased", "dtype", "extents", "name", "offset", "steps", "tensor", "wide")
 
-    def __init__(self, tensor: torch.Tensor, name: str, *, wide: bool = False, aliased: str | None = None) -> None:
+    def __init__(
+        self, tensor: torch.Tensor, name: str, *, wide: bool = False, aliased: str | None = None
+    ) -> None:
         dtype = BY_TORCH.get(tensor.dtype)
         if dtype is None:
             msg = f"Unsupported dtype {tensor.dtype} of array `{name}`"
@@ -55,8 +57,8 @@ class Array:
         self.aliased = aliased
         self.dtype: DType = dtype
         self.extents: tuple[int, ...] = tuple(tensor.shape)
-        self.steps: tuple[int, ...] = tensor.stride()
-        self.offset: int = tensor.storage_offset()
+        self.steps: tuple[int, ...] = tuple(int(step) for step in tensor.stride())
+        self.offset = int(tensor.storage_offset())
 
     @property
     def shape(self) -> tuple[Scalar, ...]:
@@ -109,7 +111,7 @@ class Array:
 
     def tiled_view(
         self,
-        tile_shape: Any,  # noqa: ANN401, A002 - the name is part of the interface
+        tile_shape: Any,  # noqa: ANN401 - the name is part of the interface
         *,
         padding_mode: PaddingMode = PaddingMode.UNDETERMINED,
         traversal_steps: tuple[int, ...] | None = None,
@@ -157,7 +159,7 @@ def _axis_order(order: Any, ndim: int) -> tuple[int, ...]:  # noqa: ANN401 - wha
 
 
 def _hints(latency: object, allow_tma: object) -> None:
-    if latency is not None and not (type(latency) is int and 1 <= latency <= 10):  # noqa: PLR2004 - limits of the hint
+    if latency is not None and not (type(latency) is int and 1 <= latency <= 10):
         msg = f"Latency must be between 1 and 10, got {latency}"
         raise TileValueError(msg)
     if allow_tma is not None and not isinstance(allow_tma, bool):
@@ -192,7 +194,12 @@ class _Window:
     __slots__ = ("array", "inside", "offset", "shape", "steps", "whole")
 
     def __init__(
-        self, array: Array, starts: tuple[int, ...], shape: tuple[int, ...], order: tuple[int, ...], check: object
+        self,
+        array: Array,
+        starts: tuple[int, ...],
+        shape: tuple[int, ...],
+        order: tuple[int, ...],
+        check: object,
     ) -> None:
         extents, steps = array.extents, array.steps
         offset = array.offset
@@ -206,7 +213,7 @@ class _Window:
                 )
                 raise OutOfBoundsError(msg)
             offset += start * steps[axis]
-            inside.append(length if length <= left else left)
+            inside.append(min(length, left))
         self.array = array
         self.shape = shape
         self.inside = tuple(inside)
@@ -262,7 +269,9 @@ def owners(array: Array) -> torch.Tensor | None:
 def own(array: Array) -> torch.Tensor:
     """Return the marks of who wrote what, for writing; refuse memory that another argument can see."""
     if array.aliased is not None:
-        msg = f"`{array.name}` is written, and shares memory with argument `{array.aliased}` of the same launch"
+        msg = (
+            f"`{array.name}` is written, and shares memory with argument `{array.aliased}` of the same launch"
+        )
         raise AliasError(msg)
     block = state.current
     if block is None:
@@ -422,10 +431,14 @@ class TiledView:
         self._mode = padding_mode_of(padding_mode)
         steps = self._dims if traversal_steps is None else traversal_steps
         steps = (steps,) if type(steps) is int else steps
-        if not isinstance(steps, tuple) or len(steps) != array.ndim or any(
-            type(step) is not int or step < 1 for step in steps
+        if (
+            not isinstance(steps, tuple)
+            or len(steps) != array.ndim
+            or any(type(step) is not int or step < 1 for step in steps)
         ):
-            msg = f"traversal_steps must be a tuple of {array.ndim} positive constants, got {traversal_steps!r}"
+            msg = (
+                f"traversal_steps must be a tuple of {array.ndim} positive constants, got {traversal_steps!r}"
+            )
             raise TileTypeError(msg)
         self._steps: tuple[int, ...] = steps
 
@@ -478,5 +491,3 @@ class TiledView:
             msg = f"Tile of shape {shape} can't be broadcast to {self._dims}"
             raise TileTypeError(msg)
         write(self._window(index), data.expand(self._dims), poison)
-
-

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from tilespec.interpret import arithmetic, contraction, shapes
+from tilespec.interpret import arithmetic, bits, contraction, convert, shapes
 from tilespec.interpret.tiles import Value
 
 __all__ = ["METHODS", "install"]
@@ -20,11 +20,11 @@ _BINARY: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "divmod": arithmetic.divmod_,
     "pow": arithmetic.pow_,
     "matmul": contraction.matmul,
-    "and": arithmetic.bitwise_and,
-    "or": arithmetic.bitwise_or,
-    "xor": arithmetic.bitwise_xor,
-    "lshift": arithmetic.bitwise_lshift,
-    "rshift": arithmetic.bitwise_rshift,
+    "and": bits.bitwise_and,
+    "or": bits.bitwise_or,
+    "xor": bits.bitwise_xor,
+    "lshift": bits.bitwise_lshift,
+    "rshift": bits.bitwise_rshift,
 }
 _PLAIN: Final[dict[str, Callable[..., Any]]] = {
     "__lt__": arithmetic.less,
@@ -36,9 +36,9 @@ _PLAIN: Final[dict[str, Callable[..., Any]]] = {
     "__neg__": arithmetic.negative,
     "__pos__": lambda x: x,
     "__abs__": arithmetic.abs_,
-    "__invert__": arithmetic.bitwise_not,
+    "__invert__": bits.bitwise_not,
     "__getitem__": shapes.subscript,
-    "astype": arithmetic.astype,
+    "astype": convert.astype,
     "reshape": shapes.reshape,
     "permute": shapes.permute,
     "transpose": shapes.transpose,

@@ -7,13 +7,8 @@ from typing import Any
 
 import torch
 
-from tilespec.interpret.arithmetic import (
-    Operand,
-    add,
-    astype,
-    mul,
-    strict,
-)
+from tilespec.interpret.arithmetic import add, mul
+from tilespec.interpret.convert import Operand, astype, strict
 from tilespec.interpret.dtypes import BOOL, FLOAT32, INT32, UINT64, DType
 from tilespec.interpret.errors import NotSupportedError, TileTypeError
 from tilespec.interpret.shapes import axis_of
@@ -56,7 +51,9 @@ def _poison(value: Value, axes: tuple[int, ...], *, keepdims: bool) -> torch.Ten
     return torch.amax(mark, axes, keepdim=keepdims) if axes else mark
 
 
-def _tree(data: torch.Tensor, axis: int, step: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> torch.Tensor:
+def _tree(
+    data: torch.Tensor, axis: int, step: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+) -> torch.Tensor:
     """Fold an axis by halves, keeping it with extent 1."""
     while data.shape[axis] > 1:
         low, high = data.chunk(2, axis)
@@ -76,7 +73,7 @@ def _fold(
     poison = _poison(value, axes, keepdims=keepdims)
     if not axes:
         return value
-    if dtype.is_float and dtype.bits == 16:  # noqa: PLR2004 - both half formats
+    if dtype.is_float and dtype.bits == 16:
         for axis in axes:
             data = _tree(data, axis, step)
         return make(data if keepdims else data.squeeze(axes), dtype, poison)
@@ -124,7 +121,9 @@ def prod(
     return _fold(value, _axes(axis, value.ndim), _prod, torch.mul, keepdims=keepdims)
 
 
-def _extreme(value: Value, axes: tuple[int, ...], *, keepdims: bool, largest: bool, propagate_nan: bool) -> Value:
+def _extreme(
+    value: Value, axes: tuple[int, ...], *, keepdims: bool, largest: bool, propagate_nan: bool
+) -> Value:
     poison = _poison(value, axes, keepdims=keepdims)
     if not axes:
         return value
@@ -178,7 +177,9 @@ def _arg(x: Operand, axis: Any, *, keepdims: bool, largest: bool, propagate_nan:
         msg = f"{name}() does not support a tuple of axes"
         raise TileTypeError(msg)
     if axis is None:
-        flat = make(value.data.reshape(-1), value.dtype, None if value.poison is None else value.poison.reshape(-1))
+        flat = make(
+            value.data.reshape(-1), value.dtype, None if value.poison is None else value.poison.reshape(-1)
+        )
         found = _arg(flat, 0, keepdims=False, largest=largest, propagate_nan=propagate_nan)
         dims = (1,) * value.ndim
         return make(found.data.reshape(dims), INT32, None) if keepdims else found
@@ -257,7 +258,11 @@ def reduce(
         tiles = _call(func, low, high, "reduce")
     if not keepdims:
         tiles = [
-            make(tile.data.squeeze(place), tile.dtype, None if tile.poison is None else tile.poison.squeeze(place))
+            make(
+                tile.data.squeeze(place),
+                tile.dtype,
+                None if tile.poison is None else tile.poison.squeeze(place),
+            )
             for tile in tiles
         ]
     return tuple(tiles) if isinstance(x, tuple) else tiles[0]

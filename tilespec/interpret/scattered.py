@@ -8,9 +8,15 @@ from typing import Any, Final
 import torch
 
 from tilespec.interpret import state
-from tilespec.interpret.arithmetic import Operand, check_shapes, implicit_cast, require_device, strict
+from tilespec.interpret.convert import Operand, check_shapes, implicit_cast, require_device, strict
 from tilespec.interpret.dtypes import BOOL, constant_of, from_torch, to_torch
-from tilespec.interpret.errors import DataRaceError, OutOfBoundsError, PoisonError, TileTypeError, TileValueError
+from tilespec.interpret.errors import (
+    DataRaceError,
+    OutOfBoundsError,
+    PoisonError,
+    TileTypeError,
+    TileValueError,
+)
 from tilespec.interpret.memory import ATOMIC, Array, differ, own, owners
 from tilespec.interpret.tiles import Scalar, Tile, Value, make
 
@@ -30,6 +36,41 @@ __all__ = [
 _BITS_VIEW: Final = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
+def _locate(
+    array: Array, entries: tuple[Operand, ...], name: str
+) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
+    """Turn indices into storage offsets; return them, which are in bounds (`None`: all) and which are undetermined."""
+    base, reachable = array.offset, True
+    offsets: torch.Tensor | None = None
+    inside: torch.Tensor | None = None
+    poison: torch.Tensor | None = None
+    widest: Value | None = None
+    for entry, extent, step in zip(entries, array.extents, array.steps, strict=True):
+        index = strict(entry, name)
+        if not index.dtype.is_integral:
+            msg = f"{name}() expects integer indices, got {index.dtype}"
+            raise TileTypeError(msg)
+        if index.poison is not None:
+            poison = index.poison if poison is None else poison | index.poison
+        if isinstance(index, Scalar):
+            base += int(index.value) * step
+            reachable = reachable and 0 <= index.value < extent
+            continue
+        if widest is not None:
+            check_shapes(widest, index)
+        place = index.data.to(torch.int64)
+        low, high = torch.aminmax(place)
+        if int(low) < 0 or int(high) >= extent:
+            within = (place >= 0) & (place < extent)
+            inside = within if inside is None else inside & within
+        offsets = place * step if offsets is None else offsets + place * step
+        widest = Tile(offsets, index.dtype)
+    offsets = torch.tensor(base) if offsets is None else offsets + base
+    if not reachable:
+        inside = torch.zeros(offsets.shape, dtype=torch.bool)
+    return offsets, inside, poison
+
+
 class _Places:
     """Element offsets into the storage of an array, the mask of those that take part, and their shape."""
 
@@ -44,34 +85,7 @@ class _Places:
         if len(entries) != array.ndim:
             msg = f"Index size {len(entries)} does not match the array rank {array.ndim}"
             raise TileTypeError(msg)
-        base, reachable = array.offset, True
-        offsets: torch.Tensor | None = None
-        inside: torch.Tensor | None = None
-        poison: torch.Tensor | None = None
-        widest: Value | None = None
-        for entry, extent, step in zip(entries, array.extents, array.steps, strict=True):
-            index = strict(entry, name)
-            if not index.dtype.is_integral:
-                msg = f"{name}() expects integer indices, got {index.dtype}"
-                raise TileTypeError(msg)
-            if index.poison is not None:
-                poison = index.poison if poison is None else poison | index.poison
-            if isinstance(index, Scalar):
-                base += int(index.value) * step
-                reachable = reachable and 0 <= index.value < extent
-                continue
-            if widest is not None:
-                check_shapes(widest, index)
-            place = index.data.to(torch.int64)
-            low, high = torch.aminmax(place)
-            if int(low) < 0 or int(high) >= extent:
-                within = (place >= 0) & (place < extent)
-                inside = within if inside is None else inside & within
-            offsets = place * step if offsets is None else offsets + place * step
-            widest = Tile(offsets, index.dtype)
-        offsets = torch.tensor(base) if offsets is None else offsets + base
-        if not reachable:
-            inside = torch.zeros(offsets.shape, dtype=torch.bool)
+        offsets, inside, poison = _locate(array, entries, name)
         chosen: torch.Tensor | None = None
         shape = tuple(offsets.shape)
         if mask is not None:
@@ -135,7 +149,7 @@ def _flat(array: Array, *, bits: bool = False) -> torch.Tensor:
 
 
 def _latency(latency: object) -> None:
-    if latency is not None and not (type(latency) is int and 1 <= latency <= 10):  # noqa: PLR2004 - limits of the hint
+    if latency is not None and not (type(latency) is int and 1 <= latency <= 10):
         msg = f"Latency must be between 1 and 10, got {latency}"
         raise TileValueError(msg)
 
@@ -249,7 +263,14 @@ def _rounds(offsets: torch.Tensor) -> list[torch.Tensor]:
     return [order[turn == number] for number in range(int(turn.max()) + 1)]
 
 
-def _atomic(array: Array, indices: Any, values: tuple[Operand, ...], check: object, name: str, step: Any) -> Value:  # noqa: ANN401
+def _atomic(
+    array: Array,
+    indices: Operand,
+    values: tuple[Operand, ...],
+    check: object,
+    name: str,
+    step: Callable[..., torch.Tensor],
+) -> Value:
     places = _Places(array, indices, None, check, name)
     allowed = _ATOMIC_DTYPES.get(name, _WORDS)
     if array.dtype.name not in allowed:
@@ -329,5 +350,3 @@ def atomic_cas(
         return torch.where(old == wanted, fresh, old)
 
     return _atomic(array, indices, (expected, desired), check_bounds, "atomic_cas", step)
-
-

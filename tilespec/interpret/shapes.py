@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from tilespec.interpret.arithmetic import Operand, astype, check_shapes, implicit_cast, require_device, strict
+from tilespec.interpret.convert import Operand, astype, check_shapes, implicit_cast, require_device, strict
 from tilespec.interpret.dtypes import DType, promote, wrap
 from tilespec.interpret.errors import OutOfBoundsError, TileTypeError
 from tilespec.interpret.tiles import Scalar, Tile, Value, make
@@ -100,7 +100,7 @@ def arange(size: int, /, *, dtype: DType, start: Operand = 0, step: Operand = 1)
     first, by = astype(start, _dtype(dtype)), astype(step, dtype)
     if dtype.is_integral and isinstance(first, Scalar) and isinstance(by, Scalar):
         counted = torch.arange(size, dtype=torch.int64) * int(by.value) + wrap(int(first.value), dtype)
-        if dtype.kind == "uint" and dtype.bits < 64:  # noqa: PLR2004 - held wider than it is
+        if dtype.kind == "uint" and dtype.bits < 64:
             counted &= (1 << dtype.bits) - 1
         return make(counted.to(dtype.storage), dtype)
     if not dtype.is_float:
@@ -176,7 +176,7 @@ def transpose(x: Operand, /, axis0: int | None = None, axis1: int | None = None)
         msg = "transpose() expects both axes or none"
         raise TileTypeError(msg)
     if axis0 is None:
-        if value.ndim != 2:  # noqa: PLR2004 - a matrix
+        if value.ndim != 2:
             msg = f"transpose() without axes expects a tile of rank 2, got {value.ndim}"
             raise TileTypeError(msg)
         axis0, axis1 = 0, 1
@@ -208,7 +208,7 @@ def subscript(x: Value, key: Any) -> Value:  # noqa: ANN401 - whatever stood bet
 
 def cat(tiles: Any, /, axis: int) -> Value:  # noqa: ANN401
     """Join exactly two tiles."""
-    if not isinstance(tiles, tuple) or len(tiles) != 2:  # noqa: PLR2004 - what the operation takes
+    if not isinstance(tiles, tuple) or len(tiles) != 2:
         msg = "cat() expects a tuple of two tiles"
         raise TileTypeError(msg)
     left, right = (strict(tile, "cat") for tile in tiles)

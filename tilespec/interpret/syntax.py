@@ -93,12 +93,12 @@ def _own(node: ast.AST) -> Iterator[Fault]:
         yield Fault(node, f"'{type(node).__name__.lower()}-else' is not supported")
     if isinstance(node, ast.For) and called_name(node.iter) == "static_iter":
         for jump in _jumps(node.body):
-            yield Fault(
-                jump, f"{type(jump).__name__} in a for loop with static_iter() is not supported"
-            )
+            yield Fault(jump, f"{type(jump).__name__} in a for loop with static_iter() is not supported")
     if isinstance(node, ast.Raise) and called_name(node.exc) != "static_exception":
         yield Fault(node, "Raised exception must be wrapped in static_exception()")
-    if isinstance(node, ast.GeneratorExp) and any(called_name(each.iter) != "static_iter" for each in node.generators):
+    if isinstance(node, ast.GeneratorExp) and any(
+        called_name(each.iter) != "static_iter" for each in node.generators
+    ):
         yield Fault(node, "All iterables in a tuple comprehension must be wrapped in static_iter()")
     for target in _targets(node):
         for part in ast.walk(target):
@@ -114,7 +114,9 @@ def faults(function: ast.FunctionDef) -> list[Fault]:
         node = waiting.pop()
         found.extend(_own(node))
         waiting.extend(_children(node))
-    return sorted(found, key=lambda fault: (getattr(fault.node, "lineno", 0), getattr(fault.node, "col_offset", 0)))
+    return sorted(
+        found, key=lambda fault: (getattr(fault.node, "lineno", 0), getattr(fault.node, "col_offset", 0))
+    )
 
 
 def assigned_names(body: list[ast.stmt]) -> tuple[str, ...]:

@@ -45,7 +45,9 @@ def load(tmp_path: Path) -> Callable[[str], ModuleType]:
 def run(load: Callable[..., ModuleType]) -> Callable[..., None]:
     """Run the body of one kernel on named arguments."""
 
-    def one(body: str, *, grid: tuple[int, ...] = (1,), seed: int = 0, **arguments: torch.Tensor | float) -> None:
+    def one(
+        body: str, *, grid: tuple[int, ...] = (1,), seed: int = 0, **arguments: torch.Tensor | float
+    ) -> None:
         indented = textwrap.indent(textwrap.dedent(body), "    ")
         module = load(HEADER.format(names=", ".join(arguments), body=indented), seed=seed)
         module.launch(*arguments.values(), grid=grid)

@@ -9,7 +9,7 @@ from typing import Final
 
 __all__ = ["ACCEPTED", "BODY", "REFUSED"]
 
-BODY: Final = '''
+BODY: Final = """
 import math
 import torch
 import cuda.tile as ct
@@ -38,7 +38,7 @@ def k(x, y, h, v, n, f):
 
 def launch(x, y, h, v, n, f):
     ct.launch(torch.cuda.current_stream(), (1,), k, (x, y, h, v, n, f))
-'''
+"""
 
 LOAD: Final = "t = ct.load(x, (0, 0), (16, 16))\n"
 HALF: Final = "a = ct.load(h, (0, 0), (16, 16))\n"
@@ -137,7 +137,8 @@ REFUSED: Final[dict[str, str]] = {
     "atomic max of floats": VECTOR + "ct.atomic_max(x, (i, i), 1.0)",
     # mma
     "mma of mixed dtypes": LOAD + HALF + "p = ct.mma(t, a, ct.zeros((16, 16), ct.float32))",
-    "mma into bfloat16": HALF + "b = a.astype(ct.bfloat16)\np = ct.mma(b, b, ct.zeros((16, 16), ct.bfloat16))",
+    "mma into bfloat16": HALF
+    + "b = a.astype(ct.bfloat16)\np = ct.mma(b, b, ct.zeros((16, 16), ct.bfloat16))",
     "mma of wrong shape": HALF + "p = ct.mma(a, a, ct.zeros((16, 8), ct.float32))",
     "mma of rank 1": VECTOR + "p = ct.mma(i, i, i)",
     "mma of int32": VECTOR + "b = ct.zeros((16, 16), ct.int32)\np = ct.mma(b, b, b)",
@@ -184,7 +185,8 @@ ACCEPTED: Final[dict[str, str]] = {
     "helper": LOAD + "ct.store(y, (0, 0), twice(t, by=3))",
     "lambda": LOAD + "g = lambda a: a + 1\nct.store(y, (0, 0), g(t))",
     "not of a tile": LOAD + "ct.store(y, (0, 0), ct.where(not (t > 0), t, 0.0))",
-    "static loop": LOAD + "for q in ct.static_iter(range(3)):\n    t = t + ct.zeros((1 << q, 1), ct.float32).reshape((1, 1 << q)).extract((0, 0), (1, 1))\nct.store(y, (0, 0), t)",
+    "static loop": LOAD
+    + "for q in ct.static_iter(range(3)):\n    t = t + ct.zeros((1 << q, 1), ct.float32).reshape((1, 1 << q)).extract((0, 0), (1, 1))\nct.store(y, (0, 0), t)",
     "static comprehension": "p = tuple(q * 2 for q in ct.static_iter(range(3)))\nct.store(v, 0, ct.full((16,), p[2], ct.int32))",
     "static_eval": "p = ct.static_eval([4, 8][1])\nct.store(v, 0, ct.full((16,), p, ct.int32))",
     "global tuple": "ct.store(v, 0, ct.full((16,), PAIR[1], ct.int32))",
@@ -201,20 +203,24 @@ ACCEPTED: Final[dict[str, str]] = {
     "early return": "if n > 99:\n    return\nct.store(v, 0, ct.full((16,), 1, ct.int32))",
     "ternary": "p = 1 if n > 2 else 2\nct.store(v, 0, ct.full((16,), p, ct.int32))",
     "pruned branch": "if SCALE > 1:\n    p = ct.zeros((3,), ct.float32)\nct.store(v, 0, ct.full((16,), 1, ct.int32))",
-    "tf32": LOAD + "b = t.astype(ct.tfloat32)\nct.store(y, (0, 0), ct.mma(b, b, ct.zeros((16, 16), ct.float32)))",
+    "tf32": LOAD
+    + "b = t.astype(ct.tfloat32)\nct.store(y, (0, 0), ct.mma(b, b, ct.zeros((16, 16), ct.float32)))",
     "mma": HALF + "ct.store(y, (0, 0), ct.mma(a, a.transpose(), ct.zeros((16, 16), ct.float32)))",
     "matmul": HALF + "ct.store(h, (0, 0), a @ a)",
-    "reductions": LOAD + "ct.store(y, (0, 0), t - ct.max(t, axis=1, keepdims=True) + ct.sum(t) + ct.min(t, 0)[None, :])",
+    "reductions": LOAD
+    + "ct.store(y, (0, 0), t - ct.max(t, axis=1, keepdims=True) + ct.sum(t) + ct.min(t, 0)[None, :])",
     "argmax": LOAD + "ct.store(v, 0, ct.argmax(t, axis=1))",
     "cumsum": LOAD + "ct.store(y, (0, 0), ct.cumsum(t, axis=1))",
-    "scan": LOAD + "def g(a0, b0, a1, b1):\n    return a0 * a1, b0 * a1 + b1\np, q = ct.scan((t, t), 1, g, (1.0, 0.0))\nct.store(y, (0, 0), q)",
+    "scan": LOAD
+    + "def g(a0, b0, a1, b1):\n    return a0 * a1, b0 * a1 + b1\np, q = ct.scan((t, t), 1, g, (1.0, 0.0))\nct.store(y, (0, 0), q)",
     "reduce": LOAD + "ct.store(y, (0, 0), ct.reduce(t, 1, lambda a, b: a + b, 0.0, keepdims=True) + t)",
     "slice": "p = ct.load(x.slice(0, 4, 12), (0, 0), (8, 16))\nct.store(y, (0, 0), p)",
     "tiled view": "w = x.tiled_view((8, 16))\nw.store((1, 0), w.load((0, 0)))",
     "num_tiles": "p = ct.num_tiles(x, 1, (4, 8)) + ct.cdiv(x.shape[0], 8)\nct.store(v, 0, ct.full((16,), p, ct.int32))",
     "num_blocks": "ct.store(v, 0, ct.full((16,), ct.num_blocks(0) + ct.bid(1), ct.int32))",
     "atomics": "o = ct.arange(16, dtype=ct.int32)\nct.atomic_add(v, o // 4, 1)\nct.atomic_add(x, (o, o), 1.0)",
-    "unsigned": VECTOR + "p = i.astype(ct.uint32)\np = (p * 2654435769) ^ (p >> 16)\nct.store(v, 0, ct.bitcast(p, ct.int32))",
+    "unsigned": VECTOR
+    + "p = i.astype(ct.uint32)\np = (p * 2654435769) ^ (p >> 16)\nct.store(v, 0, ct.bitcast(p, ct.int32))",
     "bool logic": LOAD + "p = (t > 0) & ~(t > 1) | (t < -1)\nct.store(y, (0, 0), p.astype(ct.float32))",
     "sum of bool": LOAD + "ct.store(v, 0, ct.sum(t > 0, axis=1))",
     "print": LOAD + "ct.print(t)",
@@ -226,7 +232,8 @@ ACCEPTED: Final[dict[str, str]] = {
     "assume_divisible_by": "p = ct.assume_divisible_by(n * 4, 4)\nct.store(v, 0, ct.full((16,), p, ct.int32))",
     "strict scalar": "p = ct.int16(70000)\nct.store(v, 0, ct.full((16,), p, ct.int32))",
     "float8": HALF + "p = a.astype(ct.float8_e4m3fn)\nct.store(h, (0, 0), p.astype(ct.float16))",
-    "rounding modes": LOAD + "ct.store(y, (0, 0), ct.truediv(t, 3.0, rounding_mode=ct.RoundingMode.APPROX, flush_to_zero=True))",
+    "rounding modes": LOAD
+    + "ct.store(y, (0, 0), ct.truediv(t, 3.0, rounding_mode=ct.RoundingMode.APPROX, flush_to_zero=True))",
     "atan2": LOAD + "ct.store(y, (0, 0), ct.atan2(t, 2.0))",
     "where on constants": LOAD + "ct.store(y, (0, 0), ct.where(t > 0, 1.0, 0.0))",
     "isnan": LOAD + "ct.store(y, (0, 0), ct.where(ct.isnan(t), 0.0, t))",

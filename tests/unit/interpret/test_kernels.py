@@ -50,7 +50,11 @@ def test_softmax_in_chunks(kernels: ModuleType, shape: tuple[int, int]) -> None:
 @pytest.mark.parametrize("dtype", TOLERANCES)
 @pytest.mark.parametrize("shape", [(5, 96), (8, 256), (1, 3)])
 def test_layer_norm(kernels: ModuleType, shape: tuple[int, int], dtype: torch.dtype) -> None:
-    x, w, b = random(*shape, dtype=dtype), random(shape[1], dtype=dtype, seed=1), random(shape[1], dtype=dtype, seed=2)
+    x, w, b = (
+        random(*shape, dtype=dtype),
+        random(shape[1], dtype=dtype, seed=1),
+        random(shape[1], dtype=dtype, seed=2),
+    )
     expected = torch.nn.functional.layer_norm(x.double(), shape[1:], w.double(), b.double(), 1e-5)
     agree(kernels.layer_norm(x, w, b), expected, scale=2.0)
 
@@ -115,7 +119,9 @@ def launches() -> list[interpret.LaunchRecord]:
         lambda: module.softmax(random(4, 100, dtype=half)),
         lambda: module.softmax_online(random(2, 100)),
         lambda: module.layer_norm(random(4, 96, dtype=half), random(96, dtype=half), random(96, dtype=half)),
-        lambda: module.linear_relu(random(40, 40, dtype=half), random(40, 40, dtype=half), random(40, dtype=half)),
+        lambda: module.linear_relu(
+            random(40, 40, dtype=half), random(40, 40, dtype=half), random(40, dtype=half)
+        ),
         lambda: module.linear_relu(random(40, 40), random(40, 40), random(40)),
         lambda: module.attention(*(random(2, 20, 16, dtype=half) for _ in range(3))),
         lambda: module.max_pool(random(1, 8, 8)),
@@ -134,7 +140,11 @@ def test_every_kernel_compiles() -> None:
     """All for one target, the three that matter most for each, and the ragged variant of one."""
     records = launches()
     jobs = [interpret.job_of(record, "sm_90", aligned=True) for record in records]
-    common = [record for record in records if record.kernel.name in ("softmax_rows", "layer_norm_rows", "matmul_tiles")]
+    common = [
+        record
+        for record in records
+        if record.kernel.name in ("softmax_rows", "layer_norm_rows", "matmul_tiles")
+    ]
     jobs += [interpret.job_of(record, target, aligned=True) for record in common for target in TARGETS]
     jobs.append(interpret.job_of(records[0], "sm_90", aligned=False))
     with Assembler(2) as assembler:

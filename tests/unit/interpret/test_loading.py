@@ -47,7 +47,7 @@ def launch(x: torch.Tensor, step: float = 1.0) -> torch.Tensor:
     return y
 '''
 
-COMPOSED = '''
+COMPOSED = """
 from __future__ import annotations
 
 import torch
@@ -70,7 +70,7 @@ class Module(nn.Module):
 
     def forward(self, x):
         return forward(x) * F.relu(self.weight)
-'''
+"""
 
 
 @pytest.fixture
@@ -121,7 +121,9 @@ def test_hints_are_checked_as_cutile_checks_them(load: Load) -> None:
 
 
 def test_kernels_and_operations_need_a_launch(load: Load) -> None:
-    module = load("import cuda.tile as ct\n\n@ct.kernel\ndef k(x):\n    pass\n\ndef f():\n    return ct.bid(0)\n")
+    module = load(
+        "import cuda.tile as ct\n\n@ct.kernel\ndef k(x):\n    pass\n\ndef f():\n    return ct.bid(0)\n"
+    )
     with pytest.raises(TypeError, match="launch"):
         module.k(1)
     with pytest.raises(RuntimeError, match="device code"):
@@ -162,7 +164,12 @@ def test_launches_are_recorded_as_the_manifest_has_them(load: Load) -> None:
         module.launch(torch.zeros(2, 8)[:, 0])
     (record,) = records
     assert record.grid == (1, 1, 1)
-    assert [entry["kind"] for entry in interpret.arguments_of(record)] == ["array", "array", "scalar", "constant"]
+    assert [entry["kind"] for entry in interpret.arguments_of(record)] == [
+        "array",
+        "array",
+        "scalar",
+        "constant",
+    ]
     assert interpret.arguments_of(record)[3] == {"kind": "constant", "name": "TILE", "value": 2}
     job = interpret.job_of(record, "sm_90", aligned=True)
     assert isinstance(job, Job)

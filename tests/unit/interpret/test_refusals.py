@@ -44,7 +44,9 @@ def paths(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture(scope="module")
 def compiled(paths: dict[str, Path]) -> dict[str, Assembly]:
-    jobs = [Job(path, "k", ARGUMENTS, "sm_90" if name in ASSEMBLER_ONLY else None) for name, path in paths.items()]
+    jobs = [
+        Job(path, "k", ARGUMENTS, "sm_90" if name in ASSEMBLER_ONLY else None) for name, path in paths.items()
+    ]
     with Assembler(2) as assembler:
         return dict(zip(paths, assembler.compile_all(jobs), strict=True))
 
@@ -75,7 +77,9 @@ def test_both_accept(name: str, paths: dict[str, Path], compiled: dict[str, Asse
     assert interpreted(paths[name]) is None
 
 
-def test_the_line_is_the_one_that_the_compiler_names(paths: dict[str, Path], compiled: dict[str, Assembly]) -> None:
+def test_the_line_is_the_one_that_the_compiler_names(
+    paths: dict[str, Path], compiled: dict[str, Assembly]
+) -> None:
     """Few rows may differ: where one statement takes several lines, or the interpreter learns of a type later."""
     same = [
         name
