@@ -65,12 +65,12 @@ _PRODUCTS = """
 
 _VIEWS = """
     adjoint atleast_1d atleast_2d atleast_3d block_diag broadcast_to broadcast_tensors bucketize cat chunk clone
-    column_stack combinations concat concatenate diag diag_embed diagonal dsplit dstack expand_copy flatten flip fliplr
+    column_stack concat concatenate diag diag_embed diagonal dsplit dstack expand_copy flatten flip fliplr
     flipud gather hsplit hstack index_add index_copy index_fill index_select masked_fill masked_scatter meshgrid moveaxis
-    movedim narrow permute pixel_shuffle pixel_unshuffle ravel repeat_interleave reshape roll rot90 row_stack scatter
+    movedim narrow permute pixel_shuffle pixel_unshuffle ravel repeat_interleave reshape roll rot90 scatter
     scatter_add scatter_reduce searchsorted select select_scatter diagonal_scatter slice_scatter split split_with_sizes
     squeeze stack swapaxes swapdims t take take_along_dim tensor_split tile transpose tril triu tril_indices triu_indices
-    unbind unflatten unsqueeze vander vsplit vstack cartesian_prod channel_shuffle
+    unbind unflatten unsqueeze vander vsplit vstack channel_shuffle
 """
 
 _FACTORIES = """
@@ -134,9 +134,9 @@ _METHOD_ONLY = """
 
 _NOT_METHODS = _names(
     """
-    atleast_1d atleast_2d atleast_3d bilinear block_diag broadcast_tensors bucketize cartesian_prod cat cdist chain_matmul
-    channel_shuffle column_stack combinations concat concatenate dstack einsum expand_copy hstack meshgrid pixel_shuffle
-    pixel_unshuffle row_stack rsub searchsorted stack std_mean tensordot trapezoid trapz tril_indices triu_indices vander
+    atleast_1d atleast_2d atleast_3d bilinear block_diag broadcast_tensors bucketize cat cdist chain_matmul
+    channel_shuffle column_stack concat concatenate dstack einsum expand_copy hstack meshgrid pixel_shuffle
+    pixel_unshuffle rsub searchsorted stack std_mean tensordot trapezoid trapz tril_indices triu_indices vander
     var_mean vstack
     """
 )
@@ -188,6 +188,9 @@ LIMITS: dict[str, int] = {
     "steps": 200_000,
     "sequence length": 4_096,
     "call depth": 16,
-    "operations": 8_192,
+    "operations": 2_048,
+    "axes": 8,
+    "size bits": 63,
+    "size terms": 128,
 }
 """Bounds of one reference: on its text, on its syntax tree, and on what running it may do."""

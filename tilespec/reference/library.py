@@ -160,6 +160,13 @@ class TorchLibrary:
     def _result(self, value: Value, node: ast.AST) -> Value:
         if isinstance(value, Tensor) and value.is_complex():
             raise Stop(rules.ReferenceRaises(self._text(node), "complex numbers are not supported"), node)
+        if isinstance(value, Tensor) and value.dim() > allow.LIMITS["axes"]:
+            raise Stop(rules.ReferenceLimit("axes of a tensor", allow.LIMITS["axes"]), node)
+        if isinstance(value, SymInt):
+            if int(value.node.hint).bit_length() > allow.LIMITS["size bits"]:
+                raise Stop(rules.ReferenceLimit("bits in a size", allow.LIMITS["size bits"]), node)
+            if value.node.expr.count_ops() > allow.LIMITS["size terms"]:
+                raise Stop(rules.ReferenceLimit("terms in a size", allow.LIMITS["size terms"]), node)
         return value
 
     def _check_random(self, path: str, args: Sequence[Value], kwargs: Mapping[str, Value], node: ast.AST) -> None:
@@ -203,21 +210,23 @@ class TorchLibrary:
             return op(left, right) if op in {operator.eq, operator.ne} else self._refuse(node, "a dtype is not a number")
         with self._guarded(node, [left, right]):
             result = op(left, right)
-            if result is NotImplemented or isinstance(result, complex):
-                self._refuse(node, "the result is not a real number")
-            return result
+        if result is NotImplemented or isinstance(result, complex):
+            self._refuse(node, "the result is not a real number")
+        return self._result(result, node)
 
     def unary(self, op: Callable[[Value], Value], operand: Value, node: ast.AST) -> Value:
         """Apply an operator to a number or tensor."""
         with self._guarded(node, [operand]):
-            return op(operand)
+            result = op(operand)
+        return self._result(result, node)
 
     def subscript(self, owner: Value, index: Value, node: ast.AST) -> Value:
         """Index a tensor."""
         if not isinstance(owner, Tensor):
             self._refuse(node, "only tensors and tuples can be indexed")
         with self._guarded(node, [owner]):
-            return owner[index]
+            result = owner[index]
+        return self._result(result, node)
 
     def assign(self, owner: Value, index: Value, value: Value, node: ast.AST) -> Value:
         """Return `owner` with `owner[index]` replaced by `value`; `owner` itself stays."""
