@@ -59,7 +59,8 @@ class _Builder:
             for ident, node in self.nodes.items()
             if (kernel := builder.build(node, edges[ident], self.shared(node))) is not None
         ]
-        symbols.report_unused()
+        if tree.complete:
+            symbols.report_unused()
         if cycle or not kernels or len(kernels) < len(self.nodes):
             return None
         self.scalars(kernels)
@@ -89,7 +90,7 @@ class _Builder:
         """Whether a kernel of this id exists; a finding where it doesn't."""
         if name.text in self.nodes:
             return True
-        if is_safe_name(name.text) or all(node.id.text != name.text for node in self.tree.kernels):
+        if self.tree.complete or is_safe_name(name.text):
             close = closest(name.text, self.nodes)
             self.report(rules.UndefinedKernel(name.text, close, tuple(self.nodes)), name.span)
         return False
@@ -133,14 +134,18 @@ class _Builder:
             return
         derived = self.derived_order(edges)
         seen: dict[str, Name] = {}
+        unknown = False
         for name in names_in_order(order):
             if name.text in seen:
                 label = Label(seen[name.text].span, "first named here")
                 self.report(rules.IncompleteOrder(name.text, derived, twice=True), name.span, label)
             elif self.known(name):
                 seen[name.text] = name
+            else:
+                unknown = True
         for ident in self.nodes:
-            if ident not in seen:
+            # An unknown id is most likely the one that seems to be missing.
+            if ident not in seen and not unknown:
                 self.report(rules.IncompleteOrder(ident, derived), order.span)
         for name, other in contradictions(order, edges):
             declared = next(each.span for each in self.nodes[name.text].dependencies or () if each.text == other)

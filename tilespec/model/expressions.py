@@ -46,7 +46,7 @@ def to_expr(node: DimNode) -> Expr:
 
 def _whole(node: Number) -> Expr:
     if not isinstance(node.value, int):
-        raise ExpressionFault(node.span, f"has the fraction `{node.text}`", "sizes are whole numbers")
+        raise ExpressionFault(node.span, "is no whole number", "sizes are whole numbers")
     if node.value > _LARGEST:
         raise ExpressionFault(node.span, f"has a number of {len(node.text)} digits", "sizes fit in 64 bits")
     return const(node.value)

@@ -67,7 +67,7 @@ class KernelBuilder:
         operations = tuple(self.operation(item, node.reference) for item in node.operations or ())
         numerics = Numerics(**{**self.file_numerics, **self.settings(node.numerics)})
         kept = self.file_kept + self.kept(node.kept)
-        if None in inputs or None in outputs or node.inputs is None or not outputs or not operations:
+        if None in inputs or None in outputs or not node.complete or node.inputs is None:
             return None
         good_inputs = tuple(item for item in inputs if item is not None)
         good_outputs = tuple(item for item in outputs if item is not None)
@@ -307,7 +307,8 @@ class KernelBuilder:
                     "approximate": "write `approximate=[gelu: tanh]`",
                     "tolerance": "write `tolerance=(1e-2, 1e-2)`: relative, absolute",
                 }[key]
-                self.report(shapes.InvalidSetting(key, "has a value of another form", advice), row.span)
+                written = self.symbols.text(row.span).partition("=")[2].strip()
+                self.report(shapes.InvalidSetting(key, f"can't be `{written}`", advice), row.span)
             else:
                 close = closest(key, _NUMERICS)
                 advice = f"did you mean `{close}`?" if close else f"the entries are {', '.join(_NUMERICS)}"
@@ -344,14 +345,14 @@ class KernelBuilder:
             if key not in used:
                 if not shared:
                     close = closest(key, sorted(used)) if len(key) > 2 else None
-                    self.report(shapes.BenchMismatch(key, "which no tensor uses", close), setting.key.span)
+                    self.report(shapes.BenchMismatch(key, ", which no tensor uses", close), setting.key.span)
                 continue
             if not isinstance(value, Number) or not isinstance(value.value, int) or value.value < 1:
-                self.report(shapes.BenchMismatch(key, "to something that is no size"), setting.span)
+                self.report(shapes.BenchMismatch(key, " to something that is no size"), setting.span)
                 continue
             limits = self.symbols.ranges.get(key)
             if limits is not None and not _allows(limits, value.value):
-                self.report(shapes.BenchMismatch(key, f"to {value.value}, which `Dims` rules out"), setting.span)
+                self.report(shapes.BenchMismatch(key, f" to {value.value}, which `Dims` rules out"), setting.span)
             sizes[key] = value.value
         return sizes
 

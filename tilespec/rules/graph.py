@@ -39,7 +39,49 @@ def _listed(names: tuple[str, ...]) -> str:
 
 @dataclass(frozen=True)
 class UndefinedKernel(Rule):
-    """Use of a kernel id that no `KERNEL SPEC` of the file has."""
+    """Use of a kernel id that no `KERNEL SPEC` of the file has.
+
+    Dependencies, the execution order and `Shared with` name kernels of the same file. A name that is nearly right
+    is suggested.
+
+    ```tilespec
+    KERNEL SPEC: first
+    Description: First step.
+    Operations: [exp]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - e: shape=(N,), dtype=float32
+    ---
+    KERNEL SPEC: second
+    Description: Second step.
+    Operations: [log]
+    Inputs:
+      - e: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: [frist]
+    ```
+
+    ```tilespec
+    KERNEL SPEC: first
+    Description: First step.
+    Operations: [exp]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - e: shape=(N,), dtype=float32
+    ---
+    KERNEL SPEC: second
+    Description: Second step.
+    Operations: [log]
+    Inputs:
+      - e: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: [first]
+    ```
+    """
 
     code: ClassVar[str] = "TS201"
     name: ClassVar[str] = "undefined-kernel"
@@ -59,7 +101,47 @@ class UndefinedKernel(Rule):
 
 @dataclass(frozen=True)
 class DuplicateKernel(Rule):
-    """Two kernels of one id."""
+    """Two kernels of one id.
+
+    Ids name functions and files, and dependencies refer to them, so each stands for one kernel.
+
+    ```tilespec
+    KERNEL SPEC: step
+    Description: First step.
+    Operations: [exp]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - e: shape=(N,), dtype=float32
+    ---
+    KERNEL SPEC: step
+    Description: Second step.
+    Operations: [log]
+    Inputs:
+      - e: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    ```
+
+    ```tilespec
+    KERNEL SPEC: first
+    Description: First step.
+    Operations: [exp]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - e: shape=(N,), dtype=float32
+    ---
+    KERNEL SPEC: second
+    Description: Second step.
+    Operations: [log]
+    Inputs:
+      - e: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: [first]
+    ```
+    """
 
     code: ClassVar[str] = "TS202"
     name: ClassVar[str] = "duplicate-kernel"
@@ -74,7 +156,48 @@ class DuplicateKernel(Rule):
 
 @dataclass(frozen=True)
 class SelfDependency(Rule):
-    """A kernel that depends on itself."""
+    """A kernel that depends on itself.
+
+    A kernel reads its inputs before it writes its outputs; it can't wait for itself.
+
+    ```tilespec
+    KERNEL SPEC: first
+    Description: First step.
+    Operations: [exp]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - e: shape=(N,), dtype=float32
+    ---
+    KERNEL SPEC: second
+    Description: Second step.
+    Operations: [log]
+    Inputs:
+      - e: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: [first, second]
+    ```
+
+    ```tilespec
+    KERNEL SPEC: first
+    Description: First step.
+    Operations: [exp]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - e: shape=(N,), dtype=float32
+    ---
+    KERNEL SPEC: second
+    Description: Second step.
+    Operations: [log]
+    Inputs:
+      - e: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: [first]
+    ```
+    """
 
     code: ClassVar[str] = "TS203"
     name: ClassVar[str] = "self-dependency"
@@ -89,7 +212,49 @@ class SelfDependency(Rule):
 
 @dataclass(frozen=True)
 class DependencyCycle(Rule):
-    """Kernels that wait for each other."""
+    """Kernels that wait for each other.
+
+    No kernel of a circle could run first. The finding shows the circle and every dependency in it.
+
+    ```tilespec
+    KERNEL SPEC: first
+    Description: First step.
+    Operations: [exp]
+    Inputs:
+      - y: shape=(N,), dtype=float32
+    Outputs:
+      - e: shape=(N,), dtype=float32
+    Dependencies: [second]
+    ---
+    KERNEL SPEC: second
+    Description: Second step.
+    Operations: [log]
+    Inputs:
+      - e: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: [first]
+    ```
+
+    ```tilespec
+    KERNEL SPEC: first
+    Description: First step.
+    Operations: [exp]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - e: shape=(N,), dtype=float32
+    ---
+    KERNEL SPEC: second
+    Description: Second step.
+    Operations: [log]
+    Inputs:
+      - e: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: [first]
+    ```
+    """
 
     code: ClassVar[str] = "TS204"
     name: ClassVar[str] = "dependency-cycle"
@@ -105,7 +270,33 @@ class DependencyCycle(Rule):
 
 @dataclass(frozen=True)
 class DuplicateName(Rule):
-    """Two inputs or outputs of one kernel with one name."""
+    """Two inputs or outputs of one kernel with one name.
+
+    Inputs and outputs are parameters and variables of one function. An output that overwrites an input says so with
+    `inplace`.
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles a vector.
+    Operations: [scale]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    ```
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles a vector.
+    Operations: [add]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+      - z: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    ```
+    """
 
     code: ClassVar[str] = "TS205"
     name: ClassVar[str] = "duplicate-name"
@@ -125,7 +316,49 @@ class DuplicateName(Rule):
 
 @dataclass(frozen=True)
 class UndeclaredDependency(Rule):
-    """A kernel reads the output of a kernel that its `Dependencies` don't list."""
+    """A kernel reads the output of a kernel that its `Dependencies` don't list.
+
+    Execution order is derived from `Dependencies`. A kernel that reads an output without listing its kernel could
+    run too early.
+
+    ```tilespec
+    KERNEL SPEC: first
+    Description: First step.
+    Operations: [exp]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - e: shape=(N,), dtype=float32
+    ---
+    KERNEL SPEC: second
+    Description: Second step.
+    Operations: [log]
+    Inputs:
+      - e: shape=(N,), dtype=float32, from=first.e
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    ```
+
+    ```tilespec
+    KERNEL SPEC: first
+    Description: First step.
+    Operations: [exp]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - e: shape=(N,), dtype=float32
+    ---
+    KERNEL SPEC: second
+    Description: Second step.
+    Operations: [log]
+    Inputs:
+      - e: shape=(N,), dtype=float32, from=first.e
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: [first]
+    ```
+    """
 
     code: ClassVar[str] = "TS206"
     name: ClassVar[str] = "undeclared-dependency"
@@ -142,7 +375,49 @@ class UndeclaredDependency(Rule):
 
 @dataclass(frozen=True)
 class UnconsumedDependency(Rule):
-    """A dependency whose outputs fit no input of the kernel."""
+    """A dependency whose outputs fit no input of the kernel.
+
+    A dependency means that an output is read. If no input has the shape and dtype of any of its outputs, one of
+    them is wrong.
+
+    ```tilespec
+    KERNEL SPEC: first
+    Description: First step.
+    Operations: [exp]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - e: shape=(N,), dtype=float32
+    ---
+    KERNEL SPEC: second
+    Description: Second step.
+    Operations: [log]
+    Inputs:
+      - e: shape=(N,), dtype=float16
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: [first]
+    ```
+
+    ```tilespec
+    KERNEL SPEC: first
+    Description: First step.
+    Operations: [exp]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - e: shape=(N,), dtype=float32
+    ---
+    KERNEL SPEC: second
+    Description: Second step.
+    Operations: [log]
+    Inputs:
+      - e: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: [first]
+    ```
+    """
 
     code: ClassVar[str] = "TS207"
     name: ClassVar[str] = "unconsumed-dependency"
@@ -160,7 +435,53 @@ class UnconsumedDependency(Rule):
 
 @dataclass(frozen=True)
 class OrderContradiction(Rule):
-    """An `Execution order` in which a kernel doesn't come after what it depends on."""
+    """An `Execution order` in which a kernel doesn't come after what it depends on.
+
+    Any order that the dependencies allow is right. One that contradicts them means that either the order or a
+    dependency is wrong.
+
+    ```tilespec
+    ## Decomposition Summary
+    Execution order: second -> first
+    KERNEL SPEC: first
+    Description: First step.
+    Operations: [exp]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - e: shape=(N,), dtype=float32
+    ---
+    KERNEL SPEC: second
+    Description: Second step.
+    Operations: [log]
+    Inputs:
+      - e: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: [first]
+    ```
+
+    ```tilespec
+    ## Decomposition Summary
+    Execution order: first -> second
+    KERNEL SPEC: first
+    Description: First step.
+    Operations: [exp]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - e: shape=(N,), dtype=float32
+    ---
+    KERNEL SPEC: second
+    Description: Second step.
+    Operations: [log]
+    Inputs:
+      - e: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: [first]
+    ```
+    """
 
     code: ClassVar[str] = "TS208"
     name: ClassVar[str] = "order-contradiction"
@@ -177,7 +498,52 @@ class OrderContradiction(Rule):
 
 @dataclass(frozen=True)
 class IncompleteOrder(Rule):
-    """An `Execution order` that leaves kernels out or names one twice."""
+    """An `Execution order` that leaves kernels out or names one twice.
+
+    An execution order names every kernel of the file once.
+
+    ```tilespec
+    ## Decomposition Summary
+    Execution order: second
+    KERNEL SPEC: first
+    Description: First step.
+    Operations: [exp]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - e: shape=(N,), dtype=float32
+    ---
+    KERNEL SPEC: second
+    Description: Second step.
+    Operations: [log]
+    Inputs:
+      - e: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: [first]
+    ```
+
+    ```tilespec
+    ## Decomposition Summary
+    Execution order: first -> second
+    KERNEL SPEC: first
+    Description: First step.
+    Operations: [exp]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - e: shape=(N,), dtype=float32
+    ---
+    KERNEL SPEC: second
+    Description: Second step.
+    Operations: [log]
+    Inputs:
+      - e: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: [first]
+    ```
+    """
 
     code: ClassVar[str] = "TS209"
     name: ClassVar[str] = "incomplete-order"
@@ -195,7 +561,52 @@ class IncompleteOrder(Rule):
 
 @dataclass(frozen=True)
 class TotalMismatch(Rule):
-    """A `Total kernels` that isn't the number of kernels in the file."""
+    """A `Total kernels` that isn't the number of kernels in the file.
+
+    The number is derived; a written one that differs usually means that a kernel was forgotten.
+
+    ```tilespec
+    ## Decomposition Summary
+    Total kernels: 3
+    KERNEL SPEC: first
+    Description: First step.
+    Operations: [exp]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - e: shape=(N,), dtype=float32
+    ---
+    KERNEL SPEC: second
+    Description: Second step.
+    Operations: [log]
+    Inputs:
+      - e: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: [first]
+    ```
+
+    ```tilespec
+    ## Decomposition Summary
+    Total kernels: 2
+    KERNEL SPEC: first
+    Description: First step.
+    Operations: [exp]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - e: shape=(N,), dtype=float32
+    ---
+    KERNEL SPEC: second
+    Description: Second step.
+    Operations: [log]
+    Inputs:
+      - e: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: [first]
+    ```
+    """
 
     code: ClassVar[str] = "TS210"
     name: ClassVar[str] = "total-mismatch"
@@ -214,7 +625,52 @@ class TotalMismatch(Rule):
 
 @dataclass(frozen=True)
 class NothingShared(Rule):
-    """`Shared with` a kernel that reads nothing that this one reads."""
+    """`Shared with` a kernel that reads nothing that this one reads.
+
+    `Shared with` is right when any input of both kernels comes from the same source: an input of one name, or an
+    output of the same dependency.
+
+    ```tilespec
+    KERNEL SPEC: first
+    Description: First step.
+    Operations: [exp]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - e: shape=(N,), dtype=float32
+    ---
+    KERNEL SPEC: second
+    Description: Second step.
+    Operations: [log]
+    Inputs:
+      - e: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: [first]
+    Shared with: first
+    ```
+
+    ```tilespec
+    KERNEL SPEC: first
+    Description: First step.
+    Operations: [exp]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - e: shape=(N,), dtype=float32
+    ---
+    KERNEL SPEC: second
+    Description: Second step.
+    Operations: [mul]
+    Inputs:
+      - e: shape=(N,), dtype=float32
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: [first]
+    Shared with: first
+    ```
+    """
 
     code: ClassVar[str] = "TS211"
     name: ClassVar[str] = "nothing-shared"
@@ -230,7 +686,48 @@ class NothingShared(Rule):
 
 @dataclass(frozen=True)
 class RepeatedEntry(Rule):
-    """A list of kernel ids that names one twice."""
+    """A list of kernel ids that names one twice.
+
+    A repeated id does no harm, but it is often a typo for another one.
+
+    ```tilespec
+    KERNEL SPEC: first
+    Description: First step.
+    Operations: [exp]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - e: shape=(N,), dtype=float32
+    ---
+    KERNEL SPEC: second
+    Description: Second step.
+    Operations: [log]
+    Inputs:
+      - e: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: [first, first]
+    ```
+
+    ```tilespec
+    KERNEL SPEC: first
+    Description: First step.
+    Operations: [exp]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - e: shape=(N,), dtype=float32
+    ---
+    KERNEL SPEC: second
+    Description: Second step.
+    Operations: [log]
+    Inputs:
+      - e: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: [first]
+    ```
+    """
 
     code: ClassVar[str] = "TS212"
     name: ClassVar[str] = "repeated-entry"
@@ -247,7 +744,48 @@ class RepeatedEntry(Rule):
 
 @dataclass(frozen=True)
 class UndefinedSource(Rule):
-    """A `from=` that names no output of the file."""
+    """A `from=` that names no output of the file.
+
+    `from=` names an output of another kernel, as in `from=first.e`, or an input of the whole composition.
+
+    ```tilespec
+    KERNEL SPEC: first
+    Description: First step.
+    Operations: [exp]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - e: shape=(N,), dtype=float32
+    ---
+    KERNEL SPEC: second
+    Description: Second step.
+    Operations: [log]
+    Inputs:
+      - e: shape=(N,), dtype=float32, from=first.x
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: [first]
+    ```
+
+    ```tilespec
+    KERNEL SPEC: first
+    Description: First step.
+    Operations: [exp]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - e: shape=(N,), dtype=float32
+    ---
+    KERNEL SPEC: second
+    Description: Second step.
+    Operations: [log]
+    Inputs:
+      - e: shape=(N,), dtype=float32, from=first.e
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: [first]
+    ```
+    """
 
     code: ClassVar[str] = "TS213"
     name: ClassVar[str] = "undefined-source"
@@ -267,7 +805,31 @@ class UndefinedSource(Rule):
 
 @dataclass(frozen=True)
 class UnknownOperation(Rule):
-    """An operation that is neither in the registry nor a function of the reference."""
+    """An operation that is neither in the registry nor a function of the reference.
+
+    `Operations` is what a reviewer compares with the reference, so its names come from one registry, which
+    `tilespec ops` lists. A function that the reference block defines may be named too.
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles a vector.
+    Operations: [layrnorm]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    ```
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles a vector.
+    Operations: [layer_norm]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    ```
+    """
 
     code: ClassVar[str] = "TS214"
     name: ClassVar[str] = "unknown-operation"
@@ -286,7 +848,30 @@ class UnknownOperation(Rule):
 
 @dataclass(frozen=True)
 class UndefinedInplace(Rule):
-    """`inplace=` of something that is no input tensor of the kernel."""
+    """`inplace=` of something that is no input tensor of the kernel.
+
+    `inplace` stands at an output and names the input tensor of the same kernel whose memory it takes.
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles a vector.
+    Operations: [scale]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32, inplace=z
+    ```
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles a vector.
+    Operations: [scale]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32, inplace=x
+    ```
+    """
 
     code: ClassVar[str] = "TS215"
     name: ClassVar[str] = "undefined-inplace"
@@ -306,7 +891,52 @@ class UndefinedInplace(Rule):
 
 @dataclass(frozen=True)
 class ConflictingDefault(Rule):
-    """One scalar of a composition with two defaults."""
+    """One scalar of a composition with two defaults.
+
+    The composed function has one argument for all scalars of one name, and an argument has one default.
+
+    ```tilespec
+    KERNEL SPEC: first
+    Description: First step.
+    Operations: [exp]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+      - eps: scalar float = 1e-5
+    Outputs:
+      - e: shape=(N,), dtype=float32
+    ---
+    KERNEL SPEC: second
+    Description: Second step.
+    Operations: [log]
+    Inputs:
+      - e: shape=(N,), dtype=float32
+      - eps: scalar float = 1e-6
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: [first]
+    ```
+
+    ```tilespec
+    KERNEL SPEC: first
+    Description: First step.
+    Operations: [exp]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+      - eps: scalar float = 1e-5
+    Outputs:
+      - e: shape=(N,), dtype=float32
+    ---
+    KERNEL SPEC: second
+    Description: Second step.
+    Operations: [log]
+    Inputs:
+      - e: shape=(N,), dtype=float32
+      - eps: scalar float = 1e-5
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: [first]
+    ```
+    """
 
     code: ClassVar[str] = "TS216"
     name: ClassVar[str] = "conflicting-default"
@@ -323,7 +953,52 @@ class ConflictingDefault(Rule):
 
 @dataclass(frozen=True)
 class UnknownGroupMember(Rule):
-    """A word in `Parallel groups` that is nearly a kernel id."""
+    """A word in `Parallel groups` that is nearly a kernel id.
+
+    `Parallel groups` is prose, but a word in it that is nearly the id of a kernel is taken for one.
+
+    ```tilespec
+    ## Decomposition Summary
+    Parallel groups: frist_step runs alone
+    KERNEL SPEC: first_step
+    Description: First step.
+    Operations: [exp]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - e: shape=(N,), dtype=float32
+    ---
+    KERNEL SPEC: second
+    Description: Second step.
+    Operations: [log]
+    Inputs:
+      - e: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: [first_step]
+    ```
+
+    ```tilespec
+    ## Decomposition Summary
+    Parallel groups: first_step runs alone
+    KERNEL SPEC: first_step
+    Description: First step.
+    Operations: [exp]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - e: shape=(N,), dtype=float32
+    ---
+    KERNEL SPEC: second
+    Description: Second step.
+    Operations: [log]
+    Inputs:
+      - e: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: [first_step]
+    ```
+    """
 
     code: ClassVar[str] = "TS217"
     name: ClassVar[str] = "unknown-group-member"

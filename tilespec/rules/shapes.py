@@ -33,7 +33,31 @@ def _meant(close: str | None) -> str | None:
 
 @dataclass(frozen=True)
 class UnknownDtype(Rule):
-    """A dtype that is none."""
+    """A dtype that is none.
+
+    Dtypes have the names of torch. Other spellings that mean exactly one of them (`fp16`, `half`) are accepted, and
+    written out by the formatter.
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles a vector.
+    Operations: [scale]
+    Inputs:
+      - x: shape=(N,), dtype=flaot32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    ```
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles a vector.
+    Operations: [scale]
+    Inputs:
+      - x: shape=(N,), dtype=fp32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    ```
+    """
 
     code: ClassVar[str] = "TS301"
     name: ClassVar[str] = "unknown-dtype"
@@ -53,7 +77,30 @@ class UnknownDtype(Rule):
 
 @dataclass(frozen=True)
 class NonPositiveDim(Rule):
-    """A literal dim of zero or less."""
+    """A literal dim of zero or less.
+
+    A size of zero makes a tensor without elements for every call; below zero is no size at all.
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles a vector.
+    Operations: [scale]
+    Inputs:
+      - x: shape=(N, 0), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    ```
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles a vector.
+    Operations: [scale]
+    Inputs:
+      - x: shape=(N, 1), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    ```
+    """
 
     code: ClassVar[str] = "TS302"
     name: ClassVar[str] = "non-positive-dim"
@@ -70,7 +117,33 @@ class NonPositiveDim(Rule):
 
 @dataclass(frozen=True)
 class InvalidExpression(Rule):
-    """An expression that has no value."""
+    """An expression that has no value.
+
+    Dims are whole numbers and symbols joined by `+ - * // % **`, `min`, `max` and `ceildiv`. Defaults and ranges
+    are numbers. Both are bounded, so that no text costs more than it says.
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles a vector.
+    Operations: [scale]
+    Inputs:
+      - x: shape=(N / 2,), dtype=float32
+      - n: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    ```
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles a vector.
+    Operations: [scale]
+    Inputs:
+      - x: shape=(N // 2,), dtype=float32
+      - n: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    ```
+    """
 
     code: ClassVar[str] = "TS303"
     name: ClassVar[str] = "invalid-expression"
@@ -87,7 +160,34 @@ class InvalidExpression(Rule):
 
 @dataclass(frozen=True)
 class UnboundSymbol(Rule):
-    """A symbol that only an output uses, so that no call could know it."""
+    """A symbol that only an output uses, so that no call could know it.
+
+    The launcher allocates outputs from the sizes of the inputs. A size that no input has must follow from others
+    under `Dims`.
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles a vector.
+    Operations: [scale]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(M,), dtype=float32
+    ```
+
+    ```tilespec
+    Dims:
+      M: = 2*N
+
+    KERNEL SPEC: double
+    Description: Doubles a vector.
+    Operations: [scale]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(M,), dtype=float32
+    ```
+    """
 
     code: ClassVar[str] = "TS304"
     name: ClassVar[str] = "unbound-symbol"
@@ -107,7 +207,49 @@ class UnboundSymbol(Rule):
 
 @dataclass(frozen=True)
 class EdgeMismatch(Rule):
-    """An output wired to an input of another shape or dtype."""
+    """An output wired to an input of another shape or dtype.
+
+    Wiring that is written down binds: both ends of it have the same shape, up to equations under `Dims`, and the
+    same dtype.
+
+    ```tilespec
+    KERNEL SPEC: first
+    Description: First step.
+    Operations: [exp]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - e: shape=(N,), dtype=float32
+    ---
+    KERNEL SPEC: second
+    Description: Second step.
+    Operations: [log]
+    Inputs:
+      - e: shape=(N, 1), dtype=float32, from=first.e
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: [first]
+    ```
+
+    ```tilespec
+    KERNEL SPEC: first
+    Description: First step.
+    Operations: [exp]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - e: shape=(N,), dtype=float32
+    ---
+    KERNEL SPEC: second
+    Description: Second step.
+    Operations: [log]
+    Inputs:
+      - e: shape=(N,), dtype=float32, from=first.e
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: [first]
+    ```
+    """
 
     code: ClassVar[str] = "TS305"
     name: ClassVar[str] = "edge-mismatch"
@@ -125,7 +267,37 @@ class EdgeMismatch(Rule):
 
 @dataclass(frozen=True)
 class EmptyRange(Rule):
-    """A range or set that holds no value, or one that isn't a size."""
+    """A range or set that holds no value, or one that isn't a size.
+
+    A range under `Dims` or `values` is where fuzzing draws from and what launches are checked against. It has to
+    hold something.
+
+    ```tilespec
+    Dims:
+      N: 64..1
+
+    KERNEL SPEC: double
+    Description: Doubles a vector.
+    Operations: [scale]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    ```
+
+    ```tilespec
+    Dims:
+      N: 1..64
+
+    KERNEL SPEC: double
+    Description: Doubles a vector.
+    Operations: [scale]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    ```
+    """
 
     code: ClassVar[str] = "TS306"
     name: ClassVar[str] = "empty-range"
@@ -141,7 +313,37 @@ class EmptyRange(Rule):
 
 @dataclass(frozen=True)
 class CircularDim(Rule):
-    """Dims that are defined by each other."""
+    """Dims that are defined by each other.
+
+    An equation gives one symbol in terms of others; in a circle none of them has a value.
+
+    ```tilespec
+    Dims:
+      N: = 2*M
+      M: = 3*N
+
+    KERNEL SPEC: double
+    Description: Doubles a vector.
+    Operations: [scale]
+    Inputs:
+      - x: shape=(N, M), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    ```
+
+    ```tilespec
+    Dims:
+      M: = 3*N
+
+    KERNEL SPEC: double
+    Description: Doubles a vector.
+    Operations: [scale]
+    Inputs:
+      - x: shape=(N, M), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    ```
+    """
 
     code: ClassVar[str] = "TS307"
     name: ClassVar[str] = "circular-dim"
@@ -156,7 +358,37 @@ class CircularDim(Rule):
 
 @dataclass(frozen=True)
 class DuplicateDim(Rule):
-    """A dim symbol or type variable that is defined twice in a file."""
+    """A dim symbol or type variable that is defined twice in a file.
+
+    A file has one symbol table: `D` is the same size in all kernels.
+
+    ```tilespec
+    Dims:
+      N: 1..64
+      N: 1..128
+
+    KERNEL SPEC: double
+    Description: Doubles a vector.
+    Operations: [scale]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    ```
+
+    ```tilespec
+    Dims:
+      N: 1..128
+
+    KERNEL SPEC: double
+    Description: Doubles a vector.
+    Operations: [scale]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    ```
+    """
 
     code: ClassVar[str] = "TS308"
     name: ClassVar[str] = "duplicate-dim"
@@ -172,7 +404,36 @@ class DuplicateDim(Rule):
 
 @dataclass(frozen=True)
 class UnusedDim(Rule):
-    """A symbol under `Dims` or `Types` that no tensor uses."""
+    """A symbol under `Dims` or `Types` that no tensor uses.
+
+    A symbol that no tensor uses restricts nothing; mostly it is a typo for one that is used.
+
+    ```tilespec
+    Dims:
+      M: 1..64
+
+    KERNEL SPEC: double
+    Description: Doubles a vector.
+    Operations: [scale]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    ```
+
+    ```tilespec
+    Dims:
+      N: 1..64
+
+    KERNEL SPEC: double
+    Description: Doubles a vector.
+    Operations: [scale]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    ```
+    """
 
     code: ClassVar[str] = "TS309"
     name: ClassVar[str] = "unused-dim"
@@ -190,7 +451,32 @@ class UnusedDim(Rule):
 
 @dataclass(frozen=True)
 class UnknownScalarKind(Rule):
-    """A scalar that is neither `float` nor `int` nor `bool`."""
+    """A scalar that is neither `float` nor `int` nor `bool`.
+
+    Scalars are arguments of the launcher: Python's `float`, `int` or `bool`. They have no width.
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles a vector.
+    Operations: [scale]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+      - s: scalar float32 = 2.0
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    ```
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles a vector.
+    Operations: [scale]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+      - s: scalar float = 2.0
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    ```
+    """
 
     code: ClassVar[str] = "TS310"
     name: ClassVar[str] = "unknown-scalar-kind"
@@ -209,7 +495,32 @@ class UnknownScalarKind(Rule):
 
 @dataclass(frozen=True)
 class InvalidDefault(Rule):
-    """A default that isn't of the scalar's kind."""
+    """A default that isn't of the scalar's kind.
+
+    A default is a value of the scalar's kind.
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles a vector.
+    Operations: [scale]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+      - n: scalar int = 0.5
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    ```
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles a vector.
+    Operations: [scale]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+      - n: scalar int = 2
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    ```
+    """
 
     code: ClassVar[str] = "TS311"
     name: ClassVar[str] = "invalid-default"
@@ -226,7 +537,30 @@ class InvalidDefault(Rule):
 
 @dataclass(frozen=True)
 class UnknownLayout(Rule):
-    """A layout that isn't known."""
+    """A layout that isn't known.
+
+    A layout says how a tensor lies in memory: `contiguous`, the default, or `channels_last`.
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles a vector.
+    Operations: [scale]
+    Inputs:
+      - x: shape=(N, 2, 3, 4), dtype=float32, layout=channel_last
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    ```
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles a vector.
+    Operations: [scale]
+    Inputs:
+      - x: shape=(N, 2, 3, 4), dtype=float32, layout=channels_last
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    ```
+    """
 
     code: ClassVar[str] = "TS312"
     name: ClassVar[str] = "unknown-layout"
@@ -245,7 +579,30 @@ class UnknownLayout(Rule):
 
 @dataclass(frozen=True)
 class LayoutRank(Rule):
-    """`channels_last` of a tensor that has no channel axis to put last."""
+    """`channels_last` of a tensor that has no channel axis to put last.
+
+    `channels_last` puts axis 1 last in memory, behind two or three spatial axes.
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles a vector.
+    Operations: [scale]
+    Inputs:
+      - x: shape=(N, 2), dtype=float32, layout=channels_last
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    ```
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles a vector.
+    Operations: [scale]
+    Inputs:
+      - x: shape=(N, 2), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    ```
+    """
 
     code: ClassVar[str] = "TS313"
     name: ClassVar[str] = "layout-rank"
@@ -261,7 +618,32 @@ class LayoutRank(Rule):
 
 @dataclass(frozen=True)
 class InvalidSetting(Rule):
-    """An entry of `Numerics` that isn't one."""
+    """An entry of `Numerics` that isn't one.
+
+    `Numerics` has the entries `accumulate`, `tf32`, `approximate` and `tolerance`; each has a safe default.
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles a vector.
+    Operations: [scale]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Numerics: acumulate=float32
+    ```
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles a vector.
+    Operations: [scale]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Numerics: accumulate=float32
+    ```
+    """
 
     code: ClassVar[str] = "TS314"
     name: ClassVar[str] = "invalid-setting"
@@ -278,7 +660,32 @@ class InvalidSetting(Rule):
 
 @dataclass(frozen=True)
 class BenchMismatch(Rule):
-    """A `Bench` shape that the file rules out."""
+    """A `Bench` shape that the file rules out.
+
+    `Bench` names real sizes for timing. Each is a size of a symbol that the kernel uses, and `Dims` allows it.
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles a vector.
+    Operations: [scale]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Bench: M=1024
+    ```
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles a vector.
+    Operations: [scale]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Bench: N=1024
+    ```
+    """
 
     code: ClassVar[str] = "TS315"
     name: ClassVar[str] = "bench-mismatch"
@@ -287,7 +694,7 @@ class BenchMismatch(Rule):
     close: str | None = None
 
     def message(self) -> str:
-        return f"`Bench` sets `{self.symbol}`, {self.reason}"
+        return f"`Bench` sets `{self.symbol}`{self.reason}"
 
     def help(self) -> str | None:
         return _meant(self.close) or "use symbols of the kernel's shapes and sizes that `Dims` allows"
@@ -295,7 +702,30 @@ class BenchMismatch(Rule):
 
 @dataclass(frozen=True)
 class InplaceMismatch(Rule):
-    """An in-place output of another shape or dtype than the input that it overwrites."""
+    """An in-place output of another shape or dtype than the input that it overwrites.
+
+    An in-place output takes the memory of its input, so both have the same shape and dtype.
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles a vector.
+    Operations: [scale]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float16, inplace=x
+    ```
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles a vector.
+    Operations: [scale]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32, inplace=x
+    ```
+    """
 
     code: ClassVar[str] = "TS316"
     name: ClassVar[str] = "inplace-mismatch"

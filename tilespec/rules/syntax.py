@@ -390,7 +390,7 @@ class InvalidName(Rule):
 
     def message(self) -> str:
         if not self.written:
-            return f"`KERNEL SPEC:` has no {self.kind}"
+            return "`KERNEL SPEC:` has no id"
         return f"`{self.written[:60]}` can't be the name of a {self.kind}"
 
     def help(self) -> str | None:
@@ -766,7 +766,7 @@ class MissingReason(Rule):
 class SuppressionWithoutReason(Rule):
     """A suppression that doesn't say why.
 
-    The reason is for the reviewer. A suppression without one suppresses nothing.
+    The reason is for the reviewer. A suppression without one is an error itself.
 
     ```tilespec
     # tilespec: ignore[TS114]

@@ -310,7 +310,10 @@ class CompletenessNode:
 
 @dataclass(frozen=True, slots=True)
 class KernelNode:
-    """One KERNEL SPEC block. A field that was not written is None; a written empty list is an empty tuple."""
+    """One KERNEL SPEC block. A field that was not written is None; a written empty list is an empty tuple.
+
+    `complete` is False when the parser reported an error in the block and may have left something out.
+    """
 
     id: Name
     span: Span
@@ -327,6 +330,7 @@ class KernelNode:
     numerics: tuple[Setting, ...] = ()
     bench: tuple[BenchRow, ...] = ()
     kept: tuple[Keep, ...] = ()
+    complete: bool = True
 
 
 @dataclass(frozen=True)

@@ -170,11 +170,11 @@ class _Parser:
     def kernel(self, section: Section) -> KernelNode | None:
         head = section.head or Span(0, 0)
         ident = self.kernel_id(head)
+        before = len(self.findings)
         for stray in section.stray:
             self.report(rules.StrayText(), stray)
         values: dict[str, Any] = {}
         seen: dict[str, RawField] = {}
-        before = len(self.findings)
         for raw in section.fields:
             if not raw.known:
                 self.report(rules.UnknownField(raw.key, closest(raw.key, FIELDS.values(), fold=True)), raw.name)
@@ -194,7 +194,8 @@ class _Parser:
         if ident is None:
             return None
         end = self.source.line_start(section.last) + len(self.outline_line(section.last))
-        return KernelNode(id=ident, span=Span(head.start, max(end, head.end)), **values)
+        complete = not any(finding.severity is Severity.ERROR for finding in self.findings[before:])
+        return KernelNode(id=ident, span=Span(head.start, max(end, head.end)), complete=complete, **values)
 
     def outline_line(self, number: int) -> str:
         return self.source.line(number)
@@ -205,11 +206,11 @@ class _Parser:
         begin = head.start + text.find(name) if name else head.start
         if not name:
             line, _ = self.source.position(head.start)
-            self.report(rules.InvalidName("kernel id", ""), Span(self.source.line_start(line), head.start))
+            self.report(rules.InvalidName("kernel", ""), Span(self.source.line_start(line), head.start))
             return None
         span = Span(begin, begin + len(name))
         if not is_safe_name(name):
-            self.report(rules.InvalidName("kernel id", name), span)
+            self.report(rules.InvalidName("kernel", name), span)
             return None
         return Name(name, span)
 
@@ -543,7 +544,7 @@ class _Parser:
 
 
 def _unclosed(text: str) -> int | None:
-    """Return the offset of the outermost bracket that is never closed."""
+    """Return the offset of a bracket that is never closed, the outermost where nothing tells them apart."""
     open_at: list[int] = []
     quoted = comment = False
     for index, char in enumerate(text):
@@ -561,4 +562,6 @@ def _unclosed(text: str) -> int | None:
             open_at.append(index)
         elif open_at and char == _PAIRS[text[open_at[-1]]]:
             open_at.pop()
+        elif any(char == _PAIRS[text[at]] for at in open_at[-8:]):
+            return open_at[-1]
     return open_at[0] if open_at else None

@@ -17,7 +17,7 @@ _CODE = re.compile(r"TS\d{3}")
 
 
 def collect_suppressions(outline: Outline, report: Callable[..., None]) -> tuple[Suppression, ...]:
-    """Find every suppression of a file; one without a code or a reason is a finding and suppresses nothing."""
+    """Find every suppression of a file; one without a code or a reason is a finding."""
     text = outline.source.text
     if "tilespec:" not in text and "tilespec :" not in text:
         return ()
@@ -30,6 +30,7 @@ def collect_suppressions(outline: Outline, report: Callable[..., None]) -> tuple
             report(rules.MalformedSuppression(wrong[0].text if wrong else ""), wrong[0].span if wrong else span)
         elif not match[2].strip():
             report(rules.SuppressionWithoutReason(codes[0].text), span)
+            found.append(Suppression(codes, "", span, _covers(outline, span)))
         else:
             found.append(Suppression(codes, match[2].strip(), span, _covers(outline, span)))
     return tuple(found)
@@ -81,20 +82,29 @@ def _covers(outline: Outline, span: Span) -> Span:
         if section.first > number and section.kind == "kernel" and _directly_before(outline, number, section):
             end = source.line_start(section.last) + len(source.line(section.last))
             return Span(source.line_start(section.first), end)
-        for raw in section.fields:
-            if span in raw.comments:
-                return _field_range(raw)
     following = number + 1
-    while following < source.line_count and not source.line(following).strip():
+    while following < source.line_count and _passed_over(source.line(following)):
         following += 1
     following = min(following, source.line_count)
     start = source.line_start(following)
-    return Span(start, start + len(source.line(following)))
+    line = Span(start, start + len(source.line(following)))
+    for section in outline.sections:
+        for raw in section.fields:
+            if line.start <= raw.name.start <= line.end:
+                return _field_range(raw)
+    return line
+
+
+def _passed_over(line: str) -> bool:
+    """Whether a comment also stands before what comes after this line."""
+    stripped = line.strip()
+    return not stripped or (stripped.startswith("#") and not stripped.startswith("##"))
 
 
 def _directly_before(outline: Outline, number: int, section: Section) -> bool:
     between = range(number + 1, section.first)
-    return all(line.startswith("#") or not line or set(line) == {"-"} for line in (outline.source.line(each).strip() for each in between))
+    lines = (outline.source.line(each).strip() for each in between)
+    return all(line.startswith("#") or not line or set(line) == {"-"} for line in lines)
 
 
 def _field_range(raw: RawField) -> Span:
