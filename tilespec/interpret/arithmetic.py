@@ -23,6 +23,7 @@ from tilespec.interpret.convert import (
     meet,
     on_unsigned,
     on_whole,
+    refuse_bool,
     require_arithmetic,
     require_device,
     strict,
@@ -45,9 +46,7 @@ def _ring(name: str, on_ints: Callable[[int, int], int], on_tensors: Tensors) ->
             return on_ints(x, y)
         left, right, dtype, poison = meet(x, y, name)
         require_arithmetic(dtype, name)
-        if dtype is BOOL:
-            msg = f"{name}() does not support bool operands"
-            raise TileTypeError(msg)
+        refuse_bool(dtype, name)
         if rounding_mode is not None or flush_to_zero:
             check_options(dtype, name, rounding_mode, flush_to_zero=flush_to_zero, modes=DIRECTED)
         return make(fold(on_tensors(left, right), dtype), dtype, poison)
@@ -90,9 +89,7 @@ def _quotient(
             x = strict(x, name)
         left, right, dtype, poison = meet(x, y, name)
         require_arithmetic(dtype, name)
-        if dtype is BOOL:
-            msg = f"{name}() does not support bool operands"
-            raise TileTypeError(msg)
+        refuse_bool(dtype, name)
         if dtype.is_float:
             return make(on_floats(left, right), dtype, poison)
         empty = right == 0
@@ -192,6 +189,7 @@ def _extremum(name: str, dropping: Tensors, keeping: Tensors) -> Callable[..., A
             return builtins.max(x, y) if name == "maximum" else builtins.min(x, y)
         left, right, dtype, poison = meet(x, y, name)
         require_arithmetic(dtype, name)
+        refuse_bool(dtype, name)
         if flush_to_zero:
             check_options(dtype, name, None, flush_to_zero=True, modes=DIRECTED)
         if dtype is UINT64:

@@ -138,6 +138,13 @@ def require_arithmetic(dtype: DType, name: str) -> None:
         raise TileTypeError(msg)
 
 
+def refuse_bool(dtype: DType, name: str) -> None:
+    """Refuse arithmetic between two bools."""
+    if dtype is BOOL:
+        msg = f"{name}() does not support bool operands"
+        raise TileTypeError(msg)
+
+
 def check_options(
     dtype: DType, name: str, rounding_mode: object, *, flush_to_zero: bool, modes: frozenset[str]
 ) -> None:

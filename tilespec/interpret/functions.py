@@ -15,6 +15,7 @@ from tilespec.interpret.convert import (
     Tensors,
     check_options,
     meet,
+    refuse_bool,
     require_arithmetic,
     strict,
     to_float,
@@ -28,6 +29,9 @@ def isnan(x: Operand, /) -> Value:
     """Mark NaN elements."""
     value = strict(x, "isnan")
     require_arithmetic(value.dtype, "isnan")
+    if not value.dtype.is_float:
+        msg = f"isnan(): Unexpected input type {value.dtype}"
+        raise TileTypeError(msg)
     return make(torch.isnan(value.data), BOOL, value.poison)
 
 
@@ -65,6 +69,7 @@ def atan2(x1: Operand, x2: Operand, /) -> Value:
     """Return the angle of a point given as (y, x)."""
     left, right, dtype, poison = meet(x1, x2, "atan2")
     require_arithmetic(dtype, "atan2")
+    refuse_bool(dtype, "atan2")
     left, result = to_float(left, dtype)
     right, _ = to_float(right, dtype)
     return make(torch.atan2(left, right), result, poison)

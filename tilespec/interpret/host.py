@@ -56,6 +56,7 @@ class _Stream:
     """What stands for the current stream."""
 
     cuda_stream = 0
+    device = torch.device("cpu")
 
     def synchronize(self) -> None:
         """Return at once: launches have run when they return."""
