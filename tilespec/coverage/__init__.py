@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tilespec.coverage.examining import Examination, examine
 from tilespec.coverage.matching import Coverage, CoveredOp, cover
 from tilespec.coverage.operations import canonical, check_operations, performed
 from tilespec.coverage.prove import WiringProof, prove_wiring
@@ -9,10 +10,12 @@ from tilespec.coverage.prove import WiringProof, prove_wiring
 __all__ = [
     "Coverage",
     "CoveredOp",
+    "Examination",
     "WiringProof",
     "canonical",
     "check_operations",
     "cover",
+    "examine",
     "performed",
     "prove_wiring",
 ]

@@ -1289,16 +1289,17 @@ class WiringDisproved(Rule):
 
 @dataclass(frozen=True)
 class ReferenceMissing(Rule):
-    """A kernel without reference code whose operations do not say what it computes.
+    """A kernel without reference code.
 
-    A missing reference is generated from `Operations` where the registry can; here it cannot.
+    `Operations` names what a kernel does, not on which operands or in which order. The reference says it, and every other
+    claim of the file is checked against it.
 
     Fails:
 
     ```tilespec
-    KERNEL SPEC: odd
-    Description: Does something unheard of.
-    Operations: [frobnicate]
+    KERNEL SPEC: double
+    Description: Doubles every element.
+    Operations: [mul]
     Inputs:
       - x: shape=(N,), dtype=float32
     Outputs:

@@ -1,0 +1,110 @@
+"""Everything that references say about a file: traces, operations, wiring, coverage, in one call."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tilespec.coverage.matching import Coverage, cover
+from tilespec.coverage.operations import canonical, check_operations
+from tilespec.coverage.ops import is_compute
+from tilespec.coverage.prove import WiringProof, prove_wiring
+from tilespec.diagnostics import Diagnostic, Severity
+from tilespec.model.types import Edge, SpecFile
+from tilespec.model.wiring import assignments
+from tilespec.reference.graph import Graph
+from tilespec.reference.trace import trace_end_to_end, trace_kernel
+from tilespec.rules import reference as rules
+
+__all__ = ["Examination", "examine"]
+
+
+@dataclass
+class Examination:
+    """What `examine` found; parts that an error kept from being made are empty or None."""
+
+    graphs: dict[str, Graph] = field(default_factory=dict)
+    end_to_end: Graph | None = None
+    proof: WiringProof | None = None
+    coverage: Coverage | None = None
+    findings: list[Diagnostic] = field(default_factory=list)
+
+    @property
+    def edges(self) -> tuple[Edge, ...]:
+        """The wiring that holds, or none."""
+        return () if self.proof is None else self.proof.edges
+
+
+def examine(spec: SpecFile, *, types: Mapping[str, str] | None = None) -> Examination:
+    """Trace every reference of `spec`, then compare operations, wiring and coverage.
+
+    `types` picks a dtype for each type variable, as in `trace_kernel`.
+    """
+    result = Examination()
+    for kernel in spec.kernels:
+        graph, found = trace_kernel(spec, kernel, types=types)
+        result.findings += found
+        if graph is not None:
+            result.graphs[kernel.id] = graph
+            result.findings += check_operations(spec, kernel, graph)
+    result.end_to_end, found = trace_end_to_end(spec, types=types)
+    result.findings += found
+    if any(item.severity is Severity.ERROR and item.code not in _APART for item in result.findings):
+        return result
+    candidates = tuple(assignments(spec))
+    result.proof, disproved = prove_wiring(spec, candidates)
+    edges = result.edges or next(iter(candidates), ())
+    if result.end_to_end is not None:
+        result.coverage = cover(spec, edges, result.graphs, result.end_to_end)
+        if disproved:
+            # With a gap no wiring can be right: then the gap is the fault to report.
+            lacking = _lacking(result.graphs, result.end_to_end)
+            places = {op.node.span for op in result.coverage.gaps if op.operation in lacking}
+            disproved = [item for item in result.coverage.findings if item.span in places] or disproved
+        else:
+            result.findings += result.coverage.findings
+    result.findings += disproved
+    return result
+
+
+def _lacking(graphs: Mapping[str, Graph], end_to_end: Graph) -> set[str]:
+    """Return the operations that the forward pass performs more often than the kernels."""
+    wanted = Counter(canonical(node) for node in end_to_end.nodes if is_compute(node))
+    given = Counter(canonical(node) for graph in graphs.values() for node in graph.nodes if is_compute(node))
+    return set(wanted - given)
+
+
+_APART for item in result.findings):
+        return result
+    candidates = tuple(assignments(spec))
+    result.proof, disproved = prove_wiring(spec, candidates)
+    edges = result.edges or next(iter(candidates), ())
+    if result.end_to_end is not None:
+        result.coverage = cover(spec, edges, result.graphs, result.end_to_end)
+        if disproved:
+            # With a gap no wiring can be right: then the gap is the fault to report.
+            lacking = _lacking(result.graphs, result.end_to_end)
+            places = {op.node.span for op in result.coverage.gaps if op.operation in lacking}
+            disproved = [item for item in result.coverage.findings if item.span in places] or disproved
+        else:
+            result.findings += result.coverage.findings
+    result.findings += disproved
+    return result
+
+
+def _lacking(graphs: Mapping[str, Graph], end_to_end: Graph) -> set[str]:
+    """Return the operations that the forward pass performs more often than the kernels."""
+    wanted = Counter(canonical(node) for node in end_to_end.nodes if is_compute(node))
+    given = Counter(canonical(node) for graph in graphs.values() for node in graph.nodes if is_compute(node))
+    return set(wanted - given)
+
+
+def _operation(finding: Diagnostic) -> str:
+    return finding.message.split("`")[1]
+
+
+_GAP = rules.IncompleteCoverage.name
+
+_APART = frozenset({rules.OperationNotPerformed.code})
+"""Findings that leave traces and wiring as they are."""
