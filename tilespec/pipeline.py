@@ -4,7 +4,7 @@
     parse            text         -> tree with spans           syntax
     build_model      tree         -> validated model           model
     trace_kernel     reference    -> ATen graph                reference
-    prove_wiring     references   -> edges of the DAG          coverage
+    examine          references   -> wiring, coverage          coverage
     lower            graph        -> tile program              lowering
     schedule_program tile program -> launches, tiles, loops    schedule
     render_module    schedule     -> text of one kernel file   render
@@ -33,8 +33,9 @@ from tilespec.rules.schedule import NoSchedule
 from tilespec.syntax import apply_suppressions, parse, read_source
 
 if TYPE_CHECKING:
+    from tilespec.coverage import Coverage, WiringProof
     from tilespec.ir.nodes import Program
-    from tilespec.model.types import Edge, Kernel, SpecFile
+    from tilespec.model.types import Kernel, SpecFile
     from tilespec.reference.graph import Graph
     from tilespec.render.module import KernelModule
     from tilespec.schedule.plan import ModulePlan
@@ -50,7 +51,8 @@ class Checked:
     spec: SpecFile | None = None
     graphs: dict[str, Graph] = field(default_factory=dict)
     end_to_end: Graph | None = None
-    edges: tuple[Edge, ...] = ()
+    proof: WiringProof | None = None
+    coverage: Coverage | None = None
     programs: dict[str, Program] = field(default_factory=dict)
     plans: dict[str, ModulePlan] = field(default_factory=dict)
 
@@ -110,26 +112,21 @@ def check_file(path: Path) -> Checked:
 
 
 def _trace_and_plan(spec: SpecFile, checked: Checked) -> list[Diagnostic]:
+    from tilespec.coverage import examine
     from tilespec.lowering import lower
-    from tilespec.model.wiring import assignments
-    from tilespec.reference.trace import trace_end_to_end, trace_kernel
     from tilespec.schedule.choose import schedule_program
 
-    findings: list[Diagnostic] = []
+    examined = examine(spec)
+    findings = list(examined.findings)
+    checked.graphs = dict(examined.graphs)
+    checked.end_to_end = examined.end_to_end
+    checked.proof = examined.proof
+    checked.coverage = examined.coverage
     for kernel in spec.kernels:
-        graph, found = trace_kernel(spec, kernel)
-        findings += found
-        if graph is not None:
-            checked.graphs[kernel.id] = graph
-    checked.end_to_end, found = trace_end_to_end(spec)
-    findings += found
-    if any(item.severity is Severity.ERROR for item in findings):
-        return findings
-    checked.edges = next(iter(assignments(spec)), ())
-    for kernel in spec.kernels:
-        graph = checked.graphs[kernel.id]
+        if kernel.id not in checked.graphs:
+            continue
         program, found = lower(
-            replace(rename_symbols(graph, kernel), name=kernel.id),
+            replace(rename_symbols(checked.graphs[kernel.id], kernel), name=kernel.id),
             numerics=kernel.numerics,
             source=spec.source,
             outputs=[item.name for item in kernel.outputs],
@@ -219,11 +216,11 @@ def _build_file(path: Path, options: BuildOptions) -> tuple[BuiltFile, list[Diag
         return BuiltFile(path, folder, "stale"), [StalePackage(folder.as_posix()).at(source, None)]
     checked = check_file(path)
     spec = checked.spec
-    if checked.has_errors or spec is None:
+    if checked.has_errors or spec is None or checked.proof is None:
         return BuiltFile(path, folder, "failed"), checked.findings
     from tilespec.build.store import write_package
 
-    files = render_files(checked, spec, digest, os.path.relpath(path.resolve(), folder.resolve()))
+    files = render_files(checked, spec, checked.proof, digest, os.path.relpath(path.resolve(), folder.resolve()))
     try:
         write_package(folder, files)
     except OSError as error:
@@ -236,7 +233,9 @@ def _build_file(path: Path, options: BuildOptions) -> tuple[BuiltFile, list[Diag
     return BuiltFile(path, folder, "built"), checked.findings
 
 
-def render_files(checked: Checked, spec: SpecFile, digest: str, spec_path: str) -> dict[str, str]:
+def render_files(
+    checked: Checked, spec: SpecFile, proof: WiringProof, digest: str, spec_path: str
+) -> dict[str, str]:
     """Render every file of a package, by its path below the package."""
     from tilespec.build.manifest import manifest_text
     from tilespec.model.wiring import composition_inputs
@@ -248,18 +247,11 @@ def render_files(checked: Checked, spec: SpecFile, digest: str, spec_path: str) 
     files["__init__.py"] = render_init(spec)
     references = {kernel.id: kernel.reference for kernel in spec.kernels if kernel.reference is not None}
     files["reference.py"] = render_references(spec, references)
-    inputs = {item.name: item.spec for item in composition_inputs(spec, checked.edges)}
-    files["composed.py"] = render_composed(spec, checked.edges, inputs, results_of(checked, spec))
+    inputs = {item.name: item.spec for item in composition_inputs(spec, proof.edges)}
+    files["composed.py"] = render_composed(spec, proof.edges, inputs, proof.outputs)
     files[f"test_{spec.name}.py"] = render_test(spec, spec_path)
-    files["manifest.json"] = manifest_text(spec, digest, checked.edges, checked.plans, modules, files)
+    files["manifest.json"] = manifest_text(spec, digest, proof, checked.coverage, checked.plans, modules, files)
     return files
-
-
-def results_of(checked: Checked, spec: SpecFile) -> list[tuple[str, str]]:
-    """Return what the composed function returns, as (kernel, output)."""
-    from tilespec.model.wiring import final_outputs
-
-    return [(kernel_id, tensor.name) for kernel_id, tensor in final_outputs(spec, checked.edges)]
 
 
 def render_kernel(checked: Checked, spec: SpecFile, kernel: Kernel) -> KernelModule:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tilespec import __version__
 from tilespec.build.digest import text_digest
+from tilespec.coverage import Coverage, CoveredOp, WiringProof
 from tilespec.model.dims import Expr
-from tilespec.model.types import DimRange, Edge, SpecFile
+from tilespec.model.types import DimRange, SpecFile
 from tilespec.render.kernel import KernelText
 from tilespec.render.module import KernelModule, constant_values
 from tilespec.schedule.plan import ModulePlan
@@ -24,7 +25,8 @@ _LARGE = 65536
 def manifest_text(
     spec: SpecFile,
     digest: str,
-    edges: Sequence[Edge],
+    proof: WiringProof,
+    coverage: Coverage | None,
     plans: Mapping[str, ModulePlan],
     modules: Mapping[str, KernelModule],
     files: Mapping[str, str],
@@ -40,14 +42,20 @@ def manifest_text(
         "dims": {name: _range(item) for name, item in sorted(spec.dims.items())},
         "wiring": [
             {name: getattr(edge, name) for name in ("consumer", "input", "producer", "output", "inferred", "why")}
-            for edge in edges
+            for edge in proof.edges
         ],
+        "outputs": [list(item) for item in proof.outputs],
+        "coverage": [] if coverage is None else [_covered(item) for item in coverage.ops],
         "kernels": {
             kernel_id: _kernel(spec, plans[kernel_id], modules[kernel_id]) for kernel_id in spec.order
         },
         "files": {name: text_digest(text) for name, text in sorted(files.items())},
     }
     return json.dumps(document, indent=1) + "\n"
+
+
+def _covered(item: CoveredOp) -> dict[str, Any]:
+    return {"op": item.operation, "kernels": list(item.kernels), "kept": item.kept}
 
 
 def _range(item: DimRange) -> dict[str, Any]:

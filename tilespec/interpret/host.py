@@ -53,9 +53,11 @@ _PROPERTIES: Final = SimpleNamespace(
 
 
 class _Stream:
-    """What stands for the current stream."""
+    """What stands for the current stream: tensors of its device are the ones to launch on."""
 
     cuda_stream = 0
+    device = torch.device("cpu")
+    device_index = 0
     device = torch.device("cpu")
 
     def synchronize(self) -> None:

@@ -23,7 +23,6 @@ class LaunchText:
 
     plan_body: tuple[str, ...]
     launch_body: tuple[str, ...]
-    alternatives: tuple[str, ...]
 
 
 def bind_symbols(tensors: Sequence[Tensor], equations: Mapping[str, Expr]) -> list[tuple[str, str]] | str:
@@ -78,12 +77,11 @@ def write_launcher(
     program = module.program
     plan_body = [*_checks(program, symbols)]
     launch_body = _key_lines(program)
-    alternatives: list[str] = []
-    returned = [name for name, _ in symbols if name in _launch_symbols(module, kernels)]
+    returned = ["device", *(name for name, _ in symbols if name in _launch_symbols(module, kernels))]
     body: list[str] = []
     for number, variants in enumerate(kernels, 1):
         suffix = f"_{number}" if len(kernels) > 1 else ""
-        plan_body += _variant_lines(variants, suffix, alternatives)
+        plan_body += _variant_lines(variants, suffix)
         returned += [f"grid{suffix}", f"kernel{suffix}", f"constants{suffix}"]
         arguments = [_arguments(text, scalars) for _, text in variants]
         if all(item == arguments[0] for item in arguments):
@@ -91,17 +89,23 @@ def write_launcher(
         else:
             for place, (name, _) in enumerate(variants):
                 last = place == len(variants) - 1
-                names = [name, *(_alternative(name) for _ in [0] if f"{_alternative(name)} = " in "".join(alternatives))]
-                test = f"kernel{suffix} in ({', '.join(names)},)" if len(names) > 1 else f"kernel{suffix} is {name}"
+                test = f"kernel{suffix} is {name}"
                 body.append("else:" if last else f"{'if' if place == 0 else 'elif'} {test}:")
                 body += _call("    ", suffix, arguments[place])
     launch_body.append(f"{', '.join(returned)} = plan")
     launch_body += _allocations(program.outputs, module.workspaces, program.inputs[0].name if program.inputs else None)
     empty = " and ".join(f"not {item.name}.numel()" for item in program.outputs)
     outputs = ", ".join(item.name for item in program.outputs)
-    launch_body += [f"if {empty}:", f"    return {outputs}", *body, f"return {outputs}"]
+    launch_body += [
+        f"if {empty}:",
+        f"    return {outputs}",
+        "stream = torch._C._cuda_getCurrentRawStream(device)",
+        *body,
+        f"return {outputs}",
+    ]
+    plan_body.append(f"device = {program.inputs[0].name}.device.index" if program.inputs else "device = torch.cuda.current_device()")
     plan_body.append(f"return {', '.join(returned)}")
-    return LaunchText(tuple(plan_body), tuple(launch_body), tuple(alternatives))
+    return LaunchText(tuple(plan_body), tuple(launch_body))
 
 
 def _launch_symbols(module: ModulePlan, kernels: Sequence[Sequence[tuple[str, KernelText]]]) -> set[str]:
@@ -113,10 +117,6 @@ def _launch_symbols(module: ModulePlan, kernels: Sequence[Sequence[tuple[str, Ke
                 exprs.extend(array.shape or ())
                 exprs.extend(expr for cut in array.cuts if cut for expr in cut[:2])
     return {name for expr in exprs for name in expr.symbols}
-
-
-def _alternative(name: str) -> str:
-    return f"{name}_narrow"
 
 
 def _checks(program: Program, symbols: Sequence[tuple[str, str]]) -> list[str]:
@@ -131,6 +131,17 @@ def _checks(program: Program, symbols: Sequence[tuple[str, str]]) -> list[str]:
             f"    raise ValueError(f\"{tensor.name}: expected {rank} dims ({_dims(tensor)}), "
             f"got shape {{tuple({tensor.name}.shape)}}\")",
         ]
+    pairs = ", ".join(f'("{item.name}", {item.name})' for item in program.inputs)
+    # The interpreter's stand-in for a device is the CPU; a launch elsewhere than on the current kind of device is refused.
+    lines += [
+        "kind = torch.cuda.current_stream().device.type",
+        f"for name, tensor in ({pairs},):",
+        f"    if tensor.device.type != kind or tensor.device != {first}.device:",
+        f"        raise ValueError(f\"{{name}}: expected a tensor on {{kind}} beside {first} on {{{first}.device}}, \"",
+        "                         f\"got one on {tensor.device}\")",
+        "    if tensor.requires_grad:",
+        "        raise ValueError(f\"{name}: requires grad, and this kernel has no backward; pass a detached tensor\")",
+    ]
     lines += [f"{name} = {text}" for name, text in symbols]
     for tensor in program.inputs:
         dims = "".join(f'"{dim}", ' for dim in tensor.shape)
@@ -138,17 +149,6 @@ def _checks(program: Program, symbols: Sequence[tuple[str, str]]) -> list[str]:
         lines.append(
             f"_expect(\"{tensor.name}\", {tensor.name}, torch.{tensor.dtype}, ({dims.rstrip()}), ({sizes.rstrip()}))"
         )
-    for tensor in program.inputs[1:]:
-        lines += [
-            f"if {tensor.name}.device != {first}.device:",
-            f"    raise ValueError(f\"{tensor.name}: expected device {{{first}.device}}, got {{{tensor.name}.device}}\")",
-        ]
-    for tensor in program.inputs:
-        if tensor.dtype.startswith(("float", "bfloat")):
-            lines += [
-                f"if {tensor.name}.requires_grad:",
-                f"    raise ValueError(\"{tensor.name}: requires grad, and this kernel has no backward; pass a detached tensor\")",
-            ]
     return lines
 
 
@@ -170,9 +170,7 @@ def _key_lines(program: Program) -> list[str]:
     ]
 
 
-def _variant_lines(
-    variants: Sequence[tuple[str, KernelText]], suffix: str, alternatives: list[str]
-) -> list[str]:
+def _variant_lines(variants: Sequence[tuple[str, KernelText]], suffix: str) -> list[str]:
     lines: list[str] = []
     for place, (name, text) in enumerate(variants):
         plan = text.plan
@@ -185,14 +183,7 @@ def _variant_lines(
             if item.block in text.blocks:
                 lines.append(f"{indent}{item.block} = {_block(item)}")
         lines.append(f"{indent}grid{suffix} = ({_grid(plan)}, 1, 1)")
-        chosen = name
-        if plan.narrow is not None:
-            limit, hints = plan.narrow
-            settings = ", ".join(f"{key}={value}" for key, value in hints)
-            if limit.value is None or limit.value < 0:
-                alternatives.append(f"{_alternative(name)} = {name}.replace_hints({settings})")
-                chosen = f"{_alternative(name)} if {_at_most(limit)} else {name}"
-        lines.append(f"{indent}kernel{suffix} = {chosen}")
+        lines.append(f"{indent}kernel{suffix} = {name}")
         constants = ", ".join([*text.sizes, *text.blocks])
         comma = "," if len(text.sizes) + len(text.blocks) == 1 else ""
         lines.append(f"{indent}constants{suffix} = ({constants}{comma})")
@@ -201,13 +192,11 @@ def _variant_lines(
 
 def _condition(plan: KernelPlan) -> str:
     assert plan.condition is not None  # noqa: S101 - only the last variant has none
-    return f"0 < {_at_most(plan.condition)}"
-
-
-def _at_most(margin: Expr) -> str:
-    """Write `limit - size >= 0` as `size <= limit`."""
-    offset = Expr.wrap(next((value for monomial, value in margin.terms if not monomial), 0))
-    return f"{offset - margin} <= {offset}"
+    offset = Expr.wrap(next((value for monomial, value in plan.condition.terms if not monomial), 0))
+    if (plan.condition - offset).is_nonnegative():
+        return f"{plan.condition - offset} >= {-offset}"
+    # A row of no elements has no tile that covers it.
+    return f"0 < {offset - plan.condition} <= {offset}"
 
 
 def _ordered(plan: KernelPlan) -> list[AxisPlan]:
@@ -228,11 +217,7 @@ def _block(item: AxisPlan) -> str:
         return f"max({rule.least}, {bounded})" if rule.least > 1 else bounded
     assert isinstance(rule, Fill)  # noqa: S101 - the last kind
     beside = " // ".join(rule.others)
-    return (
-        f"min({cover}, max(1, min({rule.budget} // {beside}, max(4, {rule.spread} // {beside}))))"
-        if rule.others
-        else f"min({cover}, {rule.budget})"
-    )
+    return f"min({cover}, max(1, {rule.budget} // {beside}))" if rule.others else f"min({cover}, {rule.budget})"
 
 
 def _grid(plan: KernelPlan) -> str:
@@ -249,7 +234,7 @@ def _grid(plan: KernelPlan) -> str:
 def _call(indent: str, suffix: str, arguments: str) -> list[str]:
     return [
         f"{indent}ct.launch(",
-        f"{indent}    torch.cuda.current_stream(),",
+        f"{indent}    stream,",
         f"{indent}    grid{suffix},",
         f"{indent}    kernel{suffix},",
         f"{indent}    ({arguments}, *constants{suffix}),",

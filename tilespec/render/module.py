@@ -113,8 +113,7 @@ def render_module(  # noqa: PLR0913 - the parts of a file
             *_wrapped(description),
         ],
         helpers=[HELPERS[name].strip("\n") for name in helpers],
-        kernels=[_kernel(name, text) for name, text in flat],
-        alternatives=host.alternatives,
+        kernels=_kernels(flat),
         tensor_parameters=[tensor.name for tensor in program.inputs],
         plan_body=host.plan_body,
         signature=parameters,
@@ -140,6 +139,28 @@ def _literal(value: float | bool | None) -> str:
     return repr(value)
 
 
+def _kernels(functions: Sequence[tuple[str, KernelText]]) -> list[dict[str, Any]]:
+    """Describe each kernel for the template; one that differs from an earlier one in hints alone refers to it."""
+    described: list[dict[str, Any]] = []
+    for name, text in functions:
+        entry = _kernel(name, text)
+        same = next(
+            (
+                other
+                for other in described
+                if other["base"] is None and all(other[key] == entry[key] for key in ("parameters", "body"))
+            ),
+            None,
+        )
+        entry["base"] = None if same is None else same["name"]
+        if same is not None:
+            # replace_hints keeps what it is not given.
+            dropped = [item for item in same["own"] if item not in entry["own"]]
+            entry["settings"] = ", ".join([entry["settings"], *(f"{item}=None" for item in dropped)]).lstrip(", ")
+        described.append(entry)
+    return described
+
+
 def _kernel(name: str, text: KernelText) -> dict[str, Any]:
     hints = ", ".join(f"{key}={value}" for key, value in text.plan.hints)
     parameters = [item.name for item in text.arrays]
@@ -152,6 +173,8 @@ def _kernel(name: str, text: KernelText) -> dict[str, Any]:
     return {
         "name": name,
         "hints": f"({hints})" if hints else "",
+        "settings": hints,
+        "own": [key for key, _ in text.plan.hints],
         "parameters": parameters,
         "docstring": f"Write {docstring_text(stores)}." if stores else "",
         "body": text.body,
@@ -173,12 +196,10 @@ def constant_values(text: KernelText, sizes: Mapping[str, int]) -> dict[str, int
         elif isinstance(item.rule, Cover):
             chosen[item.block] = max(item.rule.least, min(covered, item.rule.cap or covered))
         else:
-            room, spread = item.rule.budget, item.rule.spread
+            room = item.rule.budget
             for other in item.rule.others:
                 room //= chosen[other]
-                spread //= chosen[other]
-            limit = min(room, max(4, spread)) if item.rule.others else room
-            chosen[item.block] = min(covered, max(1, limit))
+            chosen[item.block] = min(covered, max(1, room))
     return {name: chosen[name] for name in text.blocks}
 
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tilespec.ir.nodes import Contract, Load, Node, Program, Reduce, Scan, postorder, rewrite
+from tilespec.ir.nodes import Compute, Contract, Load, Node, Program, Reduce, Scan, postorder, rewrite
 from tilespec.model.dims import AxisAtom, Expr, axis, const, product
 from tilespec.schedule.plan import (
     AxisPlan,
@@ -27,6 +27,7 @@ __all__ = ["contraction", "merged", "pointwise", "reduction"]
 
 _ROW_LIMIT = 16384
 _NARROW_ROW = 4096
+_COSTLY = frozenset("exp exp2 expm1 log log2 log1p log10 sigmoid tanh erf erfc pow sin cos tan".split())
 
 
 def merged(program: Program) -> Program:
@@ -185,25 +186,30 @@ def _row_reduction(
     rest = [item for item in folded if item != inner and item not in short]
     frame = (*rows, *short, *rest, inner)
     blocks = tuple(AxisPlan(item, Role.FULL).block for item in (*rest, inner))
-    grid = [
-        AxisPlan(item, Role.TILE, Fill(8192, blocks)) if item in rows else AxisPlan(item, Role.SCALAR)
-        for item in stored
-    ]
     total = product(item.extent for item in (*rest, inner))
     plans: list[KernelPlan] = []
     if dealt is None:
-        narrow = (const(_NARROW_ROW) - total, (("occupancy", 4),))
-        single = _plan(
-            "reduction",
-            program,
-            [*grid, *(AxisPlan(item, Role.FULL, Cover()) for item in (*short, *rest, inner))],
-            [frame],
-            "row",
-            condition=const(_ROW_LIMIT) - total,
-        )
-        plans.append(replace(single, narrow=narrow))
+        for limit, budget, hints in _row_tiles(program, inner):
+            grid = [
+                AxisPlan(item, Role.TILE, Fill(budget, blocks)) if item in rows else AxisPlan(item, Role.SCALAR)
+                for item in stored
+            ]
+            full = [AxisPlan(item, Role.FULL, Cover()) for item in (*short, *rest, inner)]
+            name = {_ROW_LIMIT: "wide_row", _NARROW_ROW: "row"}.get(limit, "narrow_row")
+            plans.append(
+                _plan(
+                    "reduction",
+                    program,
+                    [*grid, *full],
+                    [frame],
+                    name,
+                    hints=hints,
+                    condition=const(limit) - total,
+                )
+            )
         if total.value is not None and total.value <= _ROW_LIMIT:
-            return [replace(plans[0], condition=None)]
+            fitting = next(item for item in plans if item.condition is not None and (item.condition.value or 0) >= 0)
+            return [replace(fitting, condition=None)]
     looped = [
         AxisPlan(item, Role.TILE, Fill(4096, (AxisPlan(inner, Role.LOOP).block,)))
         if item in rows
@@ -212,12 +218,31 @@ def _row_reduction(
     ]
     looped += [AxisPlan(item, Role.FULL, Cover()) for item in short]
     looped += [AxisPlan(item, Role.STEP) for item in rest]
-    looped.append(AxisPlan(inner, Role.LOOP, Cover(2048 if not rows else 1024)))
+    looped.append(AxisPlan(inner, Role.LOOP, Cover(4096)))
     looped = _deal(looped, program, dealt)
     plans.append(
-        _plan("reduction", program, looped, [(*rows, *short, inner)], "long_row", hints=(("occupancy", 4),))
+        _plan("reduction", program, looped, [(*rows, *short, inner)], "long_row", hints=(("occupancy", 2),))
     )
     return plans
+
+
+def _row_tiles(program: Program, inner: AxisAtom) -> list[tuple[int, int, tuple[tuple[str, int], ...]]]:
+    """Return, for rows up to a limit, the elements of a block and its hints.
+
+    From measurements on an H200 at 1024 and 4096 columns: rows that need exponentials are short of arithmetic, so narrow
+    ones take smaller blocks, more at a time, and wider ones 8 warps.
+    """
+    costly = any(
+        isinstance(node, Compute) and node.op in _COSTLY and inner in node.free
+        for node in postorder(store.value for store in program.stores)
+    )
+    if costly:
+        return [
+            (1024, 4096, (("occupancy", 8),)),
+            (_NARROW_ROW, 8192, (("num_worker_warps", 8), ("occupancy", 4))),
+            (_ROW_LIMIT, 8192, (("num_worker_warps", 8),)),
+        ]
+    return [(_NARROW_ROW, 8192, (("occupancy", 4),)), (_ROW_LIMIT, 8192, (("occupancy", 1),))]
 
 
 def _apart(program: Program, axis: AxisAtom, other: AxisAtom) -> bool:
@@ -312,21 +337,27 @@ def contraction(program: Program) -> list[KernelPlan] | Decline:  # noqa: PLR091
     core = [(node, row, column, depth) for node in products]
     if any(_orient(node, row, column) is None for node in products):
         return Decline("contraction", "its products have different rows, columns or depth")
-    sizes = _mma_tiles(first.operand, len(products))
-    axes: list[AxisPlan] = [AxisPlan(item, Role.SCALAR) for item in stored if item not in {row, column}]
-    axes.append(AxisPlan(row, Role.TILE, Cover(sizes[0], least=16)))
-    axes.append(AxisPlan(column, Role.TILE, Cover(sizes[1], least=16)))
-    axes += [AxisPlan(item, Role.STEP) for item in depths if item != depth]
-    axes.append(AxisPlan(depth, Role.LOOP, Cover(sizes[2], least=16)))
-    plan = _plan(
-        "contraction",
-        program,
-        axes,
-        [(row, column), (row, depth), (depth, column)],
-        "matmul",
-        hints=sizes[3],
-    )
-    return [replace(plan, tensor_core=tuple(core), swizzle=(row, column, 8))]
+    plans: list[KernelPlan] = []
+    for name, rows_, columns_, depth_, hints, least in _mma_tiles(first.operand, len(products)):
+        axes: list[AxisPlan] = [AxisPlan(item, Role.SCALAR) for item in stored if item not in {row, column}]
+        axes.append(AxisPlan(row, Role.TILE, Cover(rows_, least=16)))
+        axes.append(AxisPlan(column, Role.TILE, Cover(columns_, least=16)))
+        axes += [AxisPlan(item, Role.STEP) for item in depths if item != depth]
+        axes.append(AxisPlan(depth, Role.LOOP, Cover(depth_, least=16)))
+        plan = _plan(
+            "contraction",
+            program,
+            axes,
+            [(row, column), (row, depth), (depth, column)],
+            name,
+            hints=hints,
+            condition=None if least is None else product(item.extent for item in stored) - least,
+        )
+        plans.append(replace(plan, tensor_core=tuple(core), swizzle=(row, column, 8)))
+        if plan.condition is None or (plan.condition.value or -1) >= 0:
+            plans[-1] = replace(plans[-1], condition=None)
+            break
+    return plans
 
 
 def _named(program: Program, names: dict[AxisAtom, str]) -> tuple[Program, list[AxisAtom]]:
@@ -337,13 +368,28 @@ def _named(program: Program, names: dict[AxisAtom, str]) -> tuple[Program, list[
     return substitute_axes(program, mapping), [item for item in renamed if item is not None]
 
 
-def _mma_tiles(operand: str, products: int) -> tuple[int, int, int, tuple[tuple[str, int], ...]]:
-    """Return rows, columns, depth and hints; two accumulators share the registers of one."""
+_MmaTile = tuple[str, int, int, int, tuple[tuple[str, int], ...], int | None]
+
+
+def _mma_tiles(operand: str, products: int) -> list[_MmaTile]:
+    """Return name, rows, columns, depth, hints and the least output elements of each variant.
+
+    Two accumulators share the registers of one. The large tile pays when there are enough of them to fill a GPU.
+    """
     if operand == "float32":
-        return 128, 128, 32, (("num_worker_warps", 8),)
+        return [("matmul", 128, 128, 32, (("num_worker_warps", 8),), None)]
     if operand == "float64":
-        return 32, 32, 16, ()
-    return 128, 128 if products == 1 else 64, 64, (("occupancy", 2),)
+        return [("matmul", 32, 32, 16, (), None)]
+    large = 128 * 256 * 264
+    if products > 1:
+        return [
+            ("large", 128, 128, 64, (("num_worker_warps", 8),), large),
+            ("small", 128, 64, 64, (("occupancy", 2),), None),
+        ]
+    return [
+        ("large", 128, 256, 64, (("num_worker_warps", 8),), large),
+        ("small", 128, 128, 64, (("occupancy", 2),), None),
+    ]
 
 
 def _orient(node: Contract, row: AxisAtom, column: AxisAtom) -> Contract | None:

@@ -61,12 +61,11 @@ class Cover:
 class Fill:
     """As many rows as keep the tile within `budget` elements beside the blocks named `others`.
 
-    Never more than what covers the axis, nor, beyond 4 rows, than make `spread` elements: narrow rows want more blocks.
+    Never more than what covers the axis.
     """
 
     budget: int
     others: tuple[str, ...]
-    spread: int = 2048
 
 
 BlockRule = Fixed | Cover | Fill
@@ -106,8 +105,6 @@ class KernelPlan:
     tensor_core: tuple[tuple[Contract, AxisAtom, AxisAtom, AxisAtom], ...] = ()
     swizzle: tuple[AxisAtom, AxisAtom, int] | None = None
     hints: tuple[tuple[str, int], ...] = ()
-    narrow: tuple[Expr, tuple[tuple[str, int], ...]] | None = None
-    """Other hints for sizes that make the expression at least 0."""
     condition: Expr | None = None
     """The variant serves sizes for which this is at least 0; None serves all that are left."""
     reasons: tuple[str, ...] = ()
