@@ -110,11 +110,13 @@ class _Worker:
             return
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
+        # Dead before its pipes are closed: another thread that waits for an answer sees their end then. Closing first
+        # would take the pipe out of its selector, and it would wait for the whole time limit.
+        process.wait()
         for pipe in (process.stdin, process.stdout):
             with suppress(BrokenPipeError):
                 if pipe is not None:
                     pipe.close()
-        process.wait()
 
 
 def _request(job: Job, timeout: float) -> dict[str, Any]:
