@@ -1,13 +1,14 @@
 """Draws cases: Hypothesis strategies over sizes, dtypes, layouts and values.
 
 A case starts from a profile: a class for every dim symbol (one, odd, a multiple of 16), a dtype for every type variable
-and a layout for every tensor. These are what a compiled kernel is keyed on, so the number of profiles bounds the number
-of compilations, whatever the number of cases.
+and a layout for every tensor. These are what a compiled kernel is keyed on. Tiles are powers of two that follow the
+sizes, so where compiling costs, a profile also holds each size between two powers of two: the number of profiles then
+bounds the number of compilations, whatever the number of cases.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -20,56 +21,94 @@ from tilespec.verify.subject import Case, Layout, Subject, TensorCase
 
 __all__ = ["Budget", "Profile", "cases", "profiles"]
 
-_PRIMES = (3, 5, 7, 11, 13, 17, 31, 37, 61, 67, 97, 127, 131, 251, 257, 509, 521, 1021, 1031, 2039, 4093)
+_PRIMES = (3, 5, 7, 11, 13, 17, 23, 31, 37, 47, 61, 67, 97, 127, 131, 191, 251, 257, 379, 509, 521, 751, 1021, 1031, 1543, 2039, 3067, 4093)
 _FLOATS = frozenset({"float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2"})
 
 
 @dataclass(frozen=True)
 class Budget:
-    """How large a case may be: elements of one tensor, and the product of all dim symbols (work of a contraction)."""
+    """How large a case may be: elements of one tensor, and the product of all dim symbols (work of a contraction).
+
+    With `banded` a profile holds every size between two powers of two.
+    """
 
     elements: int
     work: int
     largest: int
+    banded: bool = False
 
 
 @dataclass(frozen=True)
 class Profile:
-    """What a compiled kernel is keyed on. `layouts` names one of the layouts of `_layout` for every tensor."""
+    """What a compiled kernel is keyed on. `layouts` names one of the layouts of `_layout` for every tensor.
+
+    `bands` gives the power of two that a size is rounded up to, or nothing.
+    """
 
     classes: tuple[tuple[str, str], ...]
     dtypes: tuple[tuple[str, str], ...]
     layouts: tuple[tuple[str, str], ...]
+    bands: tuple[tuple[str, int], ...] = ()
 
 
-def profiles(subject: Subject, count: int, seed: int) -> tuple[Profile, ...]:
+def profiles(subject: Subject, count: int, seed: int, budget: Budget) -> tuple[Profile, ...]:
     """Return up to `count` different profiles; the first is the plainest and comes out when a failure shrinks.
 
-    The second has every size aligned, the third every size 1, the rest are drawn.
+    The second has every size aligned, the third every size 1; then comes one long dim at a time, the others short: long
+    sums show a poor accumulator, long rows a second tile. The rest are drawn.
     """
     random = Random(f"{seed} {subject.name}")  # noqa: S311 - a fixed seed is the point
     symbols, names = subject.free_symbols, [tensor.name for tensor in subject.tensors]
     types = {name: choices for name, choices in subject.types.items() if _uses(subject, name)}
     plain = tuple((name, "contiguous") for name in names)
 
-    def uniform(label: str, at: int) -> Profile:
-        return Profile(
-            tuple((name, label) for name in symbols),
-            tuple((name, choices[at % len(choices)]) for name, choices in types.items()),
-            plain,
-        )
+    def dtypes(at: int) -> tuple[tuple[str, str], ...]:
+        return tuple((name, choices[at % len(choices)]) for name, choices in types.items())
 
-    found = dict.fromkeys((uniform("odd", 0), uniform("aligned", 1), uniform("one", 2)))
+    def bands(power: int | None) -> tuple[tuple[str, int], ...]:
+        if not budget.banded:
+            return ()
+        drawn = {name: random.randint(2, budget.largest.bit_length() - 1) if power is None else power for name in symbols}
+        return tuple(_within_budget(subject, drawn, budget).items())
+
+    def uniform(label: str, at: int, power: int) -> Profile:
+        return Profile(tuple((name, label) for name in symbols), dtypes(at), plain, bands(power))
+
+    found = dict.fromkeys((uniform("odd", 0, 2), uniform("aligned", 1, 7), uniform("one", 2, 0)))
+    longest = budget.largest.bit_length() - 1
+    for label in ("odd", "aligned", "odd", "eight")[: 1 if budget.banded else 4]:
+        for at, name in enumerate(symbols):
+            classes = tuple((other, label if other == name else random.choice(("odd", "one"))) for other in symbols)
+            powers = {other: longest if other == name else 2 for other in symbols}
+            found[Profile(classes, dtypes(at), plain, tuple(powers.items()))] = None
     for attempt in range(8 * count):
         if len(found) >= count:
             break
         made = Profile(
             tuple((name, random.choice(("odd", "odd", "aligned", "aligned", "eight", "one"))) for name in symbols),
-            tuple((name, choices[attempt % len(choices)]) for name, choices in types.items()),
+            dtypes(attempt),
             tuple((name, random.choice(_CHOICES)) for name in names),
+            bands(None),
         )
         found[made] = None
     return tuple(found)[:count]
+
+
+def _within_budget(subject: Subject, powers: dict[str, int], budget: Budget) -> dict[str, int]:
+    """Lower the largest powers until sizes of these powers fit."""
+    fitted = dict(powers)
+    for _ in range(200):
+        sizes = subject.sizes({name: 2**power for name, power in fitted.items()})
+        name = max(fitted, key=lambda item: fitted[item], default=None)
+        if name is None or sizes is None or fitted[name] < 1:
+            break
+        try:
+            if not _too_large(subject, sizes, budget):
+                break
+        except ZeroDivisionError:
+            break
+        fitted[name] -= 1
+    return fitted
 
 
 def _uses(subject: Subject, variable: str) -> bool:
@@ -107,34 +146,44 @@ def _dense(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(reversed(stride))
 
 
-def _pool(kind: str, allowed: DimRange, tiles: Sequence[int], largest: int) -> list[int]:
-    """Return sizes of a class within what `Dims` allows, small ones first; any allowed sizes if the class has none."""
+def _pool(kind: str, allowed: DimRange, tiles: Sequence[int], largest: int, band: int | None) -> list[int]:
+    """Return sizes of a class and band within what `Dims` allows, small ones first.
+
+    Where the class has none, the band alone counts, then the class alone, then neither.
+    """
     high = min(allowed.high, largest) if allowed.high is not None else largest
-    beside = [size for tile in tiles for size in (tile - 1, tile, tile + 1, 2 * tile, 2 * tile + 1)]
-    powers = [2**power for power in range(1, 13)]
-    wanted = {
-        "one": [1],
-        "odd": [*_PRIMES, *(size + delta for size in powers for delta in (-1, 1)), *beside, 15, 45, 105],
-        "aligned": [16 * count for count in (1, 2, 3, 4, 5, 6, 8, 9, 16, 17, 32, 33, 64, 128, 256)] + beside,
-        "eight": [16 * count + 8 for count in (0, 1, 2, 3, 7, 8, 15, 16, 32, 63, 64)],
-    }[kind]
-    fits = {
+    fits: dict[str, Callable[[int], bool]] = {
         "one": lambda size: size == 1,
         "odd": lambda size: size % 2 == 1 and size > 1,
         "aligned": lambda size: size % 16 == 0,
         "eight": lambda size: size % 16 == 8,
-    }[kind]
+    }
+    of_kind = fits[kind]
+    inside = [size for size in _allowed(allowed, high, tiles) if allowed.low <= size and (size <= high or allowed.choices)]
+    both = [size for size in inside if of_kind(size) and _in_band(size, band)]
+    of_band = [size for size in inside if _in_band(size, band) and band is not None]
+    return both or of_band or [size for size in inside if of_kind(size)] or inside or [allowed.low]
+
+
+def _in_band(size: int, band: int | None) -> bool:
+    return band is None or size == 1 or 2 ** (band - 1) < size <= 2**band
+
+
+def _allowed(allowed: DimRange, high: int, tiles: Sequence[int]) -> list[int]:
+    """Return sizes worth trying, sorted: primes, powers of two and tiles and what lies beside them, multiples of 16."""
     if allowed.choices is not None:
-        every: Sequence[int] = allowed.choices
-    elif allowed.step == 1 and allowed.low <= 1:
-        every = wanted
-    else:
-        step = allowed.step
-        every = [*range(allowed.low, max(high, allowed.low) + 1, step)][:4096]
-        every = [*every, *(allowed.low + (size - allowed.low) // step * step for size in wanted if size >= allowed.low)]
-    inside = sorted({size for size in every if allowed.low <= size and (size <= high or allowed.choices is not None)})
-    chosen = [size for size in inside if fits(size)]
-    return chosen or inside or [allowed.low]
+        return sorted(allowed.choices)
+    powers = [2**power for power in range(1, high.bit_length())]
+    beside = [size + delta for size in (*powers, *tiles) for delta in (-1, 0, 1)]
+    beside += [multiple * tile + delta for tile in tiles for multiple in (2, 3) for delta in (0, 1)]
+    sixteens = [16 * count for count in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 16, 17, 24, 32, 33, 48, 64, 80, 128, 192, 256, 384)]
+    eights = [16 * count + 8 for count in (0, 1, 2, 3, 5, 7, 8, 12, 15, 16, 24, 32, 48, 63, 64, 96, 128)]
+    wanted = {1, *_PRIMES, *beside, *sixteens, *eights, 9, 15, 21, 45, 105, 189, 385, 777, 1155, 3003, 5005}
+    if allowed.step == 1:
+        near = {allowed.low + delta for delta in range(4)}
+        return sorted(size for size in wanted | near if 0 < size)
+    steps = {allowed.low + (size - allowed.low) // allowed.step * allowed.step for size in wanted if size >= allowed.low}
+    return sorted({allowed.low, *steps, *(allowed.low + count * allowed.step for count in range(8))})
 
 
 def _divide(size: int, divisor: int) -> int:
@@ -198,13 +247,15 @@ def cases(
 ) -> Case | None:
     """Draw a case of `subject`; None when the sizes give a negative extent or a division by zero."""
     profile = choices[draw(st.integers(0, len(choices) - 1))]
-    classes, layouts = dict(profile.classes), dict(profile.layouts)
+    classes, layouts, bands = dict(profile.classes), dict(profile.layouts), dict(profile.bands)
     pools = {
-        name: _pool(classes[name], subject.dims.get(name, DimRange()), subject.tiles, budget.largest)
+        name: _pool(
+            classes[name], subject.dims.get(name, DimRange()), subject.tiles, budget.largest, bands.get(name)
+        )
         for name in subject.free_symbols
     }
     drawn = {name: draw(st.sampled_from(pool)) for name, pool in pools.items()}
-    # One dim may stay long while the others give way: long sums show a poor accumulator, wide rows a second tile.
+    # One dim may stay long while the others give way.
     kept = draw(st.sampled_from([None, *drawn])) if drawn else None
     fitted = _fit(subject, pools, _repair(subject, drawn), budget, kept)
     open_ended = [name for name in fitted if name not in subject.dims]

@@ -14,6 +14,8 @@ from tilespec.diagnostics import Diagnostic
 from tilespec.model import build_model
 from tilespec.model.types import Edge, Kernel, ReferenceText, ScalarSpec, SpecFile, TensorSpec
 from tilespec.model.wiring import assignments, composition_inputs, final_outputs
+from tilespec.reference.check import check
+from tilespec.reference.compose import entry_of
 from tilespec.reference.evaluate import evaluate
 from tilespec.reference.trace import trace_kernel
 from tilespec.syntax import parse, read_source
@@ -148,7 +150,14 @@ def _composed(
         numerics=numerics,
         bounds=found,
         tiles=tuple(sorted({tile for kernel in kernels for tile in kernel.tiles})),
+        reference_name=_entry_name(spec.end_to_end),
+        checks_arguments=False,
     )
+
+
+def _entry_name(text: ReferenceText | None) -> str:
+    program = None if text is None else check(text)[0]
+    return "" if program is None else entry_of(program) or ""
 
 
 def _end_to_end(text: ReferenceText, inputs: Mapping[str, TensorSpec | ScalarSpec]) -> Reference:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
@@ -13,6 +14,8 @@ import torch
 
 from tilespec.diagnostics import Diagnostic, Severity
 from tilespec.progress import Progress, Silent
+from tilespec.rules.verify import LaunchFailed
+from tilespec.syntax import read_source
 from tilespec.verify.fuzz import fuzz_subject
 from tilespec.verify.load import device_label, pick_device
 from tilespec.verify.package import Package, load_package
@@ -55,6 +58,9 @@ def verify_packages(
     loaded: dict[_Task, Subject] = {}
     findings: list[Diagnostic] = []
     for spec, directory in packages:
+        if not (directory / "manifest.json").is_file():
+            # It could not be built; the findings of the build say why.
+            continue
         package, more = load_package(spec, directory)
         findings += [item for item in more if item.severity is Severity.ERROR]
         for subject in () if package is None else _subjects(package, options):
@@ -95,14 +101,37 @@ def _in_processes(
     rounds = -(-len(tasks) // options.jobs)
     share = None if left is None else left / rounds
     progress.begin("verify", len(tasks))
-    with ProcessPoolExecutor(options.jobs, get_context("spawn"), max_tasks_per_child=1) as pool:
-        futures = {pool.submit(_work, task, device, options, share): task for task in tasks}
+    # A pool of its own for each task: when a process dies, it takes no other task with it.
+    with ThreadPoolExecutor(options.jobs) as threads:
+        futures = {threads.submit(_isolated, task, device, options, share): task for task in tasks}
         for future in as_completed(futures):
             report = future.result()
             results[futures[future]] = report
             progress.advance(f"{report.kernel}: {report.status}, {report.cases} cases")
     progress.end()
     return [results[task] for task in tasks]
+
+
+def _isolated(task: _Task, device: str, options: VerifyOptions, share: float | None) -> KernelReport:
+    started = time.monotonic()
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        try:
+            return pool.submit(_work, task, device, options, share).result()
+        except BrokenProcessPool:
+            fault = LaunchFailed("nothing: the process died")
+    source, _ = read_source(task.spec)
+    return KernelReport(
+        file=str(task.spec),
+        kernel=task.subject,
+        device=device_label(device),
+        seed=options.seed,
+        status="failed",
+        cases=0,
+        refused=0,
+        ratio=0.0,
+        seconds=time.monotonic() - started,
+        findings=() if source is None else (fault.at(source, None),),
+    )
 
 
 def _work(task: _Task, device: str, options: VerifyOptions, share: float | None) -> KernelReport:

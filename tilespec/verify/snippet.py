@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import inspect
 
+from tilespec.model.types import ScalarSpec, TensorSpec
 from tilespec.verify import inputs
 from tilespec.verify.load import Runner
 from tilespec.verify.subject import Case, TensorCase
 
 __all__ = ["snippet"]
 
-_REPORT = '''\
+_CALL = '''\
 results = module.{function}({call})
 results = results if isinstance(results, tuple) else (results,)
+print(*results, sep="\\n")
+'''
+_COMPARISON = '''\
 wide = [v.double() if torch.is_tensor(v) and v.is_floating_point() else v for v in [{values}]]
 expected = reference.{reference}(*wide)
 expected = expected if isinstance(expected, tuple) else (expected,)
 for result, golden in zip(results, expected, strict=True):
-    print(result, golden, sep="\\n")
+    print(golden)
     if result.numel():
         print("largest difference:", (result.double() - golden.double()).abs().max().item())
 '''
@@ -50,17 +54,15 @@ def snippet(runner: Runner, case: Case, message: str) -> str:
     lines += ['reference = importlib.import_module(f"{package.name}.reference")', ""]
     lines += [_tensor(item) for item in case.tensors]
     lines += [f"{name} = {value!r}" for name, value in case.scalars]
-    names = [item.name for item in subject.tensors]
-    scalars = [f"{item.name}={item.name}" for item in subject.scalars]
-    lines.append(
-        _REPORT.format(
-            function=subject.function,
-            call=", ".join(names + scalars),
-            values=", ".join(item.name for item in subject.inputs),
-            reference=subject.reference_name or f"reference_{subject.name}",
-        )
-    )
+    lines.append(_CALL.format(function=subject.function, call=", ".join(_passed(runner, item) for item in subject.inputs)))
+    if subject.reference_name:
+        values = ", ".join(item.name for item in subject.inputs)
+        lines.append(_COMPARISON.format(values=values, reference=subject.reference_name))
     return "\n".join(lines)
+
+
+def _passed(runner: Runner, item: TensorSpec | ScalarSpec) -> str:
+    return f"{item.name}={item.name}" if runner.by_name or isinstance(item, ScalarSpec) else item.name
 
 
 def _tensor(item: TensorCase) -> str:

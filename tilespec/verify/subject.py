@@ -36,7 +36,8 @@ class Subject:
 
     `module` is the generated file, `function` its entry; `inputs` are in spec order. `tiles` are tile sizes that the
     schedule uses: sizes beside them are where masks go wrong. `reference_name` is the function of the generated
-    `reference.py` that computes the same, for the script that shows a failure.
+    `reference.py` that computes the same, for the script that shows a failure. A launcher `checks_arguments`; a composed
+    function leaves that to its launchers, who know the tensors by other names.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Subject:
     bounds: Mapping[str, Bounds] = field(default_factory=dict)
     tiles: tuple[int, ...] = ()
     reference_name: str = ""
+    checks_arguments: bool = True
 
     @property
     def tensors(self) -> tuple[TensorSpec, ...]:

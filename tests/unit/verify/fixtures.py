@@ -148,6 +148,7 @@ def linear_subject(folder: Path, source: str = LINEAR) -> Subject:
         outputs=(tensor("y", "M", "N"), tensor("s", "M")),
         reference=linear,
         tiles=(16,),
+        reference_name="reference_linear",
     )
 
 
@@ -164,4 +165,5 @@ def relu_subject(folder: Path, source: str = RELU) -> Subject:
         outputs=(tensor("y", "M", "N", dtype="float32"),),
         reference=relu,
         tiles=(8, 32),
+        reference_name="reference_relu",
     )
