@@ -58,7 +58,6 @@ class _Stream:
     cuda_stream = 0
     device = torch.device("cpu")
     device_index = 0
-    device = torch.device("cpu")
 
     def synchronize(self) -> None:
         """Return at once: launches have run when they return."""
