@@ -44,7 +44,7 @@ def findings(
         notes = (f"generated code: {error.file}:{error.line}",) if error.line is not None else ()
         yield _rule(assembly, error).at(source, place(error.line), notes=notes)
         return
-    if assembly.spills:
+    if assembly.spills and assembly.aligned:  # the ragged variant is the slow path in any case
         rule = rules.RegisterSpill(assembly.kernel, assembly.target, assembly.frame)
         yield rule.at(source, kernel_span)
     for line in dict.fromkeys(remark.line for remark in assembly.scalar_contractions):

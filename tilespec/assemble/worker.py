@@ -13,6 +13,7 @@ import os
 import re
 import sys
 import tempfile
+import traceback
 from pathlib import Path
 from types import ModuleType
 from typing import IO, Any, Final
@@ -26,6 +27,14 @@ _REMARK: Final = re.compile(r"^--- !(?P<kind>\w+)\n(?P<body>.*?)^\.\.\.", re.MUL
 _ARGUMENT: Final = re.compile(r"^  - (\w+):\s*(.*(?:\n {4,}.*)*)", re.MULTILINE)
 _PLACE: Final = re.compile(r"""loc\("[^"]*":\d+:\d+\):""")
 _TOOLCHAIN_CODE: Final = 5
+
+
+class _BadModuleError(Exception):
+    """A generated module that can't be imported, or lacks the kernel; holds what was raised."""
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
 
 
 class _Modules:
@@ -85,8 +94,10 @@ def _compile(request: dict[str, Any], modules: _Modules) -> dict[str, Any]:
 
     from tilespec.assemble.signature import signature  # noqa: PLC0415 - imports cuda.tile
 
-    module = modules.get(request["module_path"])
-    kernel = getattr(module, request["function"])
+    try:
+        kernel = getattr(modules.get(request["module_path"]), request["function"])
+    except Exception as error:
+        raise _BadModuleError(error) from error
     if request["hints"]:
         kernel = kernel.replace_hints(**request["hints"])
     wanted = signature(request["arguments"], request["function"], aligned=request["aligned"])
@@ -143,18 +154,30 @@ def _kind(error: Exception) -> str:
     return "refused"
 
 
-def _failure(error: Exception) -> dict[str, Any]:
-    place = getattr(error, "loc", None)
-    known = place is not None and bool(getattr(place, "filename", None))
-    message = str(getattr(error, "message", "") or error)
+def _place(error: Exception, path: str) -> tuple[str | None, int | None, int | None]:
+    """Return file, line and column: from the compiler, else the last line of the module in the traceback."""
+    loc = getattr(error, "loc", None)
+    if loc is not None and getattr(loc, "filename", None):
+        return loc.filename, loc.line, loc.col
+    if isinstance(error, SyntaxError) and error.lineno is not None:
+        return error.filename, error.lineno, error.offset
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
+    return (path, lines[-1], None) if lines else (None, None, None)
+
+
+def _failure(error: Exception, path: str) -> dict[str, Any]:
+    kind = "refused" if isinstance(error, _BadModuleError) else _kind(error)
+    if isinstance(error, _BadModuleError):
+        error = error.cause
+    file, line, column = _place(error, path)
     return {
         "error": {
-            "kind": _kind(error),
+            "kind": kind,
             "exception": type(error).__name__,
-            "message": message.strip(),
-            "file": place.filename if known else None,  # type: ignore[union-attr]
-            "line": place.line if known else None,  # type: ignore[union-attr]
-            "column": place.col if known else None,  # type: ignore[union-attr]
+            "message": str(getattr(error, "message", "") or error).strip(),
+            "file": file,
+            "line": line,
+            "column": column,
         }
     }
 
@@ -167,7 +190,7 @@ def serve(requests: IO[str], answers: IO[str]) -> None:
         try:
             answer = _compile(request, modules)
         except Exception as error:  # noqa: BLE001 - whatever the compiler raises becomes the answer
-            answer = _failure(error)
+            answer = _failure(error, request["module_path"])
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
 

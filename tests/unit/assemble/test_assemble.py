@@ -178,6 +178,31 @@ def test_a_dying_process_costs_one_kernel(kernels: Path, tmp_path: Path, monkeyp
     assert seen == [(1, 2), (2, 2)]
 
 
+@pytest.mark.parametrize(
+    ("text", "exception", "line"),
+    [
+        ("import nowhere_at_all", "ModuleNotFoundError", 1),
+        ("x = 1\nx = (", "SyntaxError", 2),
+        ("x = 1", "AttributeError", None),
+        ("import cuda.tile as ct\n\nct.kernel(speed=1)(print)", "TypeError", 3),
+    ],
+)
+def test_a_module_that_cannot_be_imported(
+    tmp_path: Path, assembler: Assembler, text: str, exception: str, line: int | None
+) -> None:
+    broken = tmp_path / "broken.py"
+    broken.write_text(text)
+    done = assembler.compile(Job(broken, "k", [], None))
+    assert done.error is not None
+    assert (done.error.kind, done.error.exception, done.error.line) == ("refused", exception, line)
+
+
+def test_a_missing_file(tmp_path: Path, assembler: Assembler) -> None:
+    done = assembler.compile(Job(tmp_path / "none.py", "k", [], None))
+    assert done.error is not None
+    assert (done.error.kind, done.error.exception) == ("refused", "FileNotFoundError")
+
+
 def test_what_a_module_prints_is_no_answer(tmp_path: Path, assembler: Assembler):
     talking = tmp_path / "talking.py"
     talking.write_text(PRINTS)
