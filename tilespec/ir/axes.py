@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import lru_cache, reduce
 from itertools import islice, permutations, product
 from keyword import iskeyword
 
@@ -330,7 +330,6 @@ def _separable(binders: Sequence[Node], atom: AxisAtom, other: AxisAtom) -> bool
 
 def _sharing(loads: Sequence[Load], atom: AxisAtom, other: AxisAtom) -> int:
     """Count dims in which a load along `atom` would read what a load along `other` reads."""
-    by_name = {atom.name: axis_expr(other)}
     score = 0
     for left in loads:
         along = [
@@ -340,13 +339,20 @@ def _sharing(loads: Sequence[Load], atom: AxisAtom, other: AxisAtom) -> int:
         ]
         if not along:
             continue
-        renamed = tuple(item.substitute(by_name) if isinstance(item, Expr) else item for item in left.index)
+        renamed = tuple(
+            _renamed(item, atom, other) if isinstance(item, Expr) else item for item in left.index
+        )
         for right in loads:
             if right.tensor != left.tensor or right is left or other not in right.free:
                 continue
             if all(renamed[position] == right.index[position] for position in along):
                 score += sum(a == b for a, b in zip(renamed, right.index, strict=True))
     return score
+
+
+@lru_cache(maxsize=65536)
+def _renamed(expr: Expr, old: AxisAtom, new: AxisAtom) -> Expr:
+    return expr.substitute({old.name: axis_expr(new)})
 
 
 def _align_stores(program: Program) -> Program:

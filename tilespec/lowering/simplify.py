@@ -10,10 +10,24 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from tilespec.ir.build import cast, index_node, is_float, is_integer, literal
-from tilespec.ir.nodes import Compute, Const, Contract, Index, Load, Node, Program, Reduce, Store, rewrite
+from tilespec.ir.axes import substitute
+from tilespec.ir.build import axis_expr, cast, compute, index_node, is_float, is_integer, literal
+from tilespec.ir.nodes import (
+    Compute,
+    Const,
+    Contract,
+    Index,
+    Load,
+    Node,
+    Program,
+    Reduce,
+    Scan,
+    Store,
+    postorder,
+    rewrite,
+)
 from tilespec.lowering.values import inside
-from tilespec.model.dims import Expr, const
+from tilespec.model.dims import ZERO, Expr, const
 
 __all__ = ["simplify"]
 
@@ -37,12 +51,36 @@ def _visit(node: Node) -> Node:
         return replace(node, fill=None)
     if isinstance(node, Index):
         return index_node(node.expr)
+    if isinstance(node, Scan):
+        return _scan(node)
     if isinstance(node, Contract) and (_is(node.left, 0) or _is(node.right, 0)) and is_integer(node.dtype):
         return literal(node.dtype, 0)
     if isinstance(node, Reduce) and node.op in {"any", "all"} and isinstance(node.arg, Const):
         identity = node.op == "all"
         return node.arg if node.arg.value == identity else node
     return node
+
+
+def _scan(node: Scan) -> Node:
+    """Let a scan that reads its operand backwards run in reverse instead.
+
+    scan r at i: x[n - 1 - r]   ->   reverse scan r at n - 1 - i: x[r]
+    """
+    read = [
+        item
+        for inner in postorder([node.arg])
+        if isinstance(inner, Load)
+        for item in inner.index
+        if isinstance(item, Expr) and node.axis in item.axes
+    ]
+    strides = [(item.linear() or ({}, ZERO))[0].get(node.axis) for item in read]
+    if not strides or any(
+        stride is None or (-stride).value is None or (-stride).value < 0 for stride in strides
+    ):
+        return node
+    last = node.axis.extent - 1
+    arg = substitute(node.arg, {node.axis: last - axis_expr(node.axis)})
+    return replace(node, arg=arg, at=last - node.at, reverse=not node.reverse)
 
 
 def _inside(load: Load) -> bool:
@@ -75,8 +113,8 @@ def _compute(node: Compute) -> Node:
         return _comparison(node)
     if node.op in {"and", "or"} and node.dtype == "bool":
         return _logic(node)
-    if node.op == "not" and isinstance(node.args[0], Const) and node.dtype == "bool":
-        return literal("bool", not node.args[0].value)
+    if node.op == "not" and node.dtype == "bool":
+        return _negation(node)
     if node.op in _INTEGER and is_integer(node.dtype):
         return _integer(node)
     return _neutral(node)
@@ -100,8 +138,29 @@ def _cast(node: Compute) -> Node:
     return cast(arg, node.dtype, node.span)
 
 
+_OPPOSITE = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
+
+
+def _negation(node: Compute) -> Node:
+    (arg,) = node.args
+    if isinstance(arg, Const):
+        return literal("bool", not arg.value)
+    if isinstance(arg, Compute) and arg.op == "not":
+        return arg.args[0]
+    if (
+        isinstance(arg, Compute)
+        and arg.op in _OPPOSITE
+        and (arg.op in {"eq", "ne"} or not is_float(arg.args[0].dtype))
+    ):
+        # NaN is neither below nor above: only orders of integers have an opposite.
+        return compute(_OPPOSITE[arg.op], *arg.args, span=arg.span)
+    return node
+
+
 def _where(node: Compute) -> Node:
     condition, yes, no = node.args
+    if isinstance(condition, Compute) and condition.op == "not":
+        return compute("where", condition.args[0], no, yes, span=node.span)
     if isinstance(condition, Const):
         return yes if condition.value else no
     return yes if yes is no else node

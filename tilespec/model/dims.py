@@ -216,6 +216,12 @@ class Expr:
         """The axes inside."""
         return frozenset(atom for atom in self.atoms() if isinstance(atom, AxisAtom))
 
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        # Of symbols and axes, those in the extents of axes too: all that `substitute` may replace.
+        inner = frozenset[str]().union(*(atom.extent._names for atom in self.axes))  # noqa: SLF001 - of its own kind
+        return self.symbols | frozenset(atom.name for atom in self.axes) | inner
+
     def linear(self) -> tuple[dict[AxisAtom, Expr], Expr] | None:
         """Split into `({axis: stride}, offset)`, strides and offset free of axes; None when not affine."""
         strides: dict[AxisAtom, Expr] = {}
@@ -266,7 +272,9 @@ class Expr:
                 if isinstance(atom, OpAtom) and (atom.left.axes or atom.right.axes):
                     # A product with a factor of either sign has no bound here: it stays, and nothing is proved.
                     alone = len(monomial) == 1 or not signed
-                    part = part * ((_op_upper(atom) if largest else _op_lower(atom)) if alone else _atom(atom))
+                    part = part * (
+                        (_op_upper(atom) if largest else _op_lower(atom)) if alone else _atom(atom)
+                    )
                 elif isinstance(atom, AxisAtom) and not signed:
                     part = part * (atom.extent - 1 if largest else ZERO)
                 else:
@@ -278,7 +286,7 @@ class Expr:
 
     def substitute(self, mapping: Mapping[str, Expr]) -> Expr:
         """Replace symbols and axes by name; axes keep their extent with its symbols replaced."""
-        if not mapping:
+        if self._names.isdisjoint(mapping):
             return self
         total = ZERO
         for monomial, value in self.terms:
