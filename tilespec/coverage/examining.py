@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 
 from tilespec.coverage.matching import Coverage, cover
 from tilespec.coverage.operations import canonical, check_operations
 from tilespec.coverage.ops import is_compute
-from tilespec.coverage.prove import WiringProof, prove_wiring
+from tilespec.coverage.prove import MOST_TRIED, WiringProof, prove_wiring
 from tilespec.diagnostics import Diagnostic, Severity
 from tilespec.model.types import Edge, SpecFile
 from tilespec.model.wiring import assignments
@@ -52,7 +53,7 @@ def examine(spec: SpecFile, *, types: Mapping[str, str] | None = None) -> Examin
     result.findings += found
     if any(item.severity is Severity.ERROR and item.code not in _APART for item in result.findings):
         return result
-    candidates = tuple(assignments(spec))
+    candidates = tuple(islice(assignments(spec), MOST_TRIED))
     result.proof, disproved = prove_wiring(spec, candidates)
     edges = result.edges or next(iter(candidates), ())
     if result.end_to_end is not None:
@@ -74,37 +75,6 @@ def _lacking(graphs: Mapping[str, Graph], end_to_end: Graph) -> set[str]:
     given = Counter(canonical(node) for graph in graphs.values() for node in graph.nodes if is_compute(node))
     return set(wanted - given)
 
-
-_APART for item in result.findings):
-        return result
-    candidates = tuple(assignments(spec))
-    result.proof, disproved = prove_wiring(spec, candidates)
-    edges = result.edges or next(iter(candidates), ())
-    if result.end_to_end is not None:
-        result.coverage = cover(spec, edges, result.graphs, result.end_to_end)
-        if disproved:
-            # With a gap no wiring can be right: then the gap is the fault to report.
-            lacking = _lacking(result.graphs, result.end_to_end)
-            places = {op.node.span for op in result.coverage.gaps if op.operation in lacking}
-            disproved = [item for item in result.coverage.findings if item.span in places] or disproved
-        else:
-            result.findings += result.coverage.findings
-    result.findings += disproved
-    return result
-
-
-def _lacking(graphs: Mapping[str, Graph], end_to_end: Graph) -> set[str]:
-    """Return the operations that the forward pass performs more often than the kernels."""
-    wanted = Counter(canonical(node) for node in end_to_end.nodes if is_compute(node))
-    given = Counter(canonical(node) for graph in graphs.values() for node in graph.nodes if is_compute(node))
-    return set(wanted - given)
-
-
-def _operation(finding: Diagnostic) -> str:
-    return finding.message.split("`")[1]
-
-
-_GAP = rules.IncompleteCoverage.name
 
 _APART = frozenset({rules.OperationNotPerformed.code})
 """Findings that leave traces and wiring as they are."""

@@ -77,6 +77,7 @@ def cover(
         for name, kernels in (by_value or {}).items():
             found.setdefault(name, kernels)
     kept = {name: entry.reason for kernel in spec.kernels for entry in kernel.kept for name in _names(entry.op)}
+    source = spec.source if spec.end_to_end is None else spec.end_to_end.source
     ops: list[CoveredOp] = []
     findings: list[Diagnostic] = []
     for node in needed:
@@ -87,7 +88,7 @@ def cover(
         op = CoveredOp(node, operation, kernels, None if kernels else kept.get(operation))
         ops.append(op)
         if op.is_gap and decided:
-            findings.append(rules.IncompleteCoverage(operation, node.origin).at(spec.source, node.span))
+            findings.append(rules.IncompleteCoverage(operation, node.origin).at(source, node.span))
     if not decided:
         findings.append(rules.CoverageUndecided().at(spec.source, None))
     return Coverage(tuple(ops), tuple(_one_each(findings)), decided)

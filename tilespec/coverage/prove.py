@@ -20,9 +20,11 @@ from tilespec.reference.evaluate import EvaluationError, evaluate
 from tilespec.reference.sizes import SizeSpace, symbols_of
 from tilespec.rules import reference as rules
 
-__all__ = ["WiringProof", "compose", "prove_wiring", "sample_sizes"]
+__all__ = ["MOST_TRIED", "WiringProof", "compose", "prove_wiring", "sample_sizes"]
 
-_TRIED = 64
+MOST_TRIED = 64
+"""Wirings that are compared before the search gives up."""
+
 _ELEMENTS = 4_000_000
 _SEEDS = (1, 2)
 
@@ -56,7 +58,7 @@ def prove_wiring(
 
     Without an end-to-end reference the first assignment is taken as it is, with the outputs that nobody consumes.
     """
-    candidates = list(islice(assignments, _TRIED))
+    candidates = list(islice(assignments, MOST_TRIED))
     if not candidates:
         return None, []
     first = candidates[0]

@@ -1,0 +1,43 @@
+"""The allow list names what exists, and nothing that reaches the system."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as functional
+
+from tilespec.reference import allow
+
+HOLDERS = {
+    "torch": torch,
+    "torch.nn.functional": functional,
+    "torch.special": torch.special,
+    "torch.linalg": torch.linalg,
+    "math": math,
+}
+DANGEROUS = (
+    "load", "save", "open", "file", "hub", "ops", "jit", "compile", "eval", "exec", "import", "hook", "apply", "map",
+    "numpy", "storage", "data", "grad", "backward", "rand", "seed", "generator", "callback", "pickle", "buffer", "from_",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("module", HOLDERS)
+def test_every_name_exists(module: str):
+    assert set(allow.MODULES) == set(HOLDERS)
+    assert [name for name in sorted(allow.MODULES[module]) if not hasattr(HOLDERS[module], name)] == []
+
+
+def test_every_method_exists():
+    assert [name for name in sorted(allow.METHODS) if not hasattr(torch.Tensor, name)] == []
+
+
+def test_nothing_dangerous_is_listed():
+    names = allow.METHODS | allow.ATTRIBUTES | allow.BUILTINS | frozenset().union(*allow.MODULES.values())
+    assert len(names) > 300
+    for name in names:
+        assert not name.startswith("_")
+        assert not name.endswith("_"), f"{name} writes in place"
+        parts = name.split("_")
+        assert not set(parts) & set(DANGEROUS), name
