@@ -148,7 +148,9 @@ class _Builder:
             if ident not in seen and not unknown:
                 self.report(rules.IncompleteOrder(ident, derived), order.span)
         for name, other in contradictions(order, edges):
-            declared = next(each.span for each in self.nodes[name.text].dependencies or () if each.text == other)
+            declared = next(
+                each.span for each in self.nodes[name.text].dependencies or () if each.text == other
+            )
             rule = rules.OrderContradiction(name.text, other, derived)
             self.report(rule, name.span, Label(declared, "declared here"))
 
@@ -178,7 +180,11 @@ class _Builder:
         for kernel in kernels:
             for scalar in kernel.scalars:
                 other = first.setdefault(scalar.name, scalar)
-                if other.default != scalar.default and other.default is not None and scalar.default is not None:
+                if (
+                    other.default != scalar.default
+                    and other.default is not None
+                    and scalar.default is not None
+                ):
                     rule = rules.ConflictingDefault(scalar.name, str(scalar.default), str(other.default))
                     self.report(rule, scalar.span, Label(other.span, "the other default"))
 
@@ -186,7 +192,9 @@ class _Builder:
         node = self.tree.end_to_end
         if node is None:
             return None
-        return ReferenceText(source=self.source, text=node.text, first_line=node.first_line, indent=node.indent)
+        return ReferenceText(
+            source=self.source, text=node.text, first_line=node.first_line, indent=node.indent
+        )
 
 
 def _module_name(path: str) -> str:

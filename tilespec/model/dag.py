@@ -41,7 +41,9 @@ def levels_of(dependencies: Edges) -> tuple[tuple[str, ...], ...]:
     """Group an acyclic graph: each kernel in the first level after all that it depends on; file order inside."""
     level: dict[str, int] = {}
     for kernel in sort_kernels(dependencies):
-        level[kernel] = 1 + max((level[other] for other in dependencies[kernel] if other in level), default=-1)
+        level[kernel] = 1 + max(
+            (level[other] for other in dependencies[kernel] if other in level), default=-1
+        )
     groups: list[list[str]] = [[] for _ in range(max(level.values(), default=-1) + 1)]
     for kernel in dependencies:
         groups[level[kernel]].append(kernel)

@@ -5,6 +5,8 @@ Both are bounded: exponents, number sizes and the count of terms, so that no exp
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from tilespec.diagnostics import Span
@@ -16,6 +18,23 @@ __all__ = ["ExpressionFault", "to_expr", "to_number"]
 _LARGEST = 2**63 - 1
 _MOST_TERMS = 256
 _LARGEST_POWER = 8
+
+
+_NUMBER_OPERATORS: Mapping[str, Callable[[float, float], float]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+}
+_SIZE_OPERATORS: Mapping[str, Callable[[Expr, Expr], Expr]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": operator.floordiv,
+    "%": operator.mod,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +94,9 @@ def _binary(node: Binary) -> Expr:
     if node.op == "**":
         power = right.value
         if power is None or not 0 <= power <= _LARGEST_POWER:
-            raise ExpressionFault(node.right.span, f"has the exponent `{right}`", f"exponents are 0 to {_LARGEST_POWER}")
+            raise ExpressionFault(
+                node.right.span, f"has the exponent `{right}`", f"exponents are 0 to {_LARGEST_POWER}"
+            )
         result = const(1)
         for _ in range(power):
             if len(result.terms) * len(left.terms) > _MOST_TERMS:
@@ -84,14 +105,7 @@ def _binary(node: Binary) -> Expr:
         return result
     if node.op == "*" and len(left.terms) * len(right.terms) > _MOST_TERMS:
         raise ExpressionFault(node.span, "has too many terms")
-    result = {
-        "+": lambda: left + right,
-        "-": lambda: left - right,
-        "*": lambda: left * right,
-        "//": lambda: left // right,
-        "%": lambda: left % right,
-    }[node.op]()
-    return _checked(result, node)
+    return _checked(_SIZE_OPERATORS[node.op](left, right), node)
 
 
 def _checked(value: Expr, node: DimNode) -> Expr:
@@ -132,14 +146,7 @@ def _number_binary(node: Binary) -> float | int:
                 raise ExpressionFault(node.span, "has a power that is too large", "write the number")
             result = left**right
         else:
-            result = {
-                "+": lambda: left + right,
-                "-": lambda: left - right,
-                "*": lambda: left * right,
-                "/": lambda: left / right,
-                "//": lambda: left // right,
-                "%": lambda: left % right,
-            }[node.op]()
+            result = _NUMBER_OPERATORS[node.op](left, right)
     except (ZeroDivisionError, OverflowError) as error:
         raise ExpressionFault(node.span, "has no finite value") from error
     if isinstance(result, complex) or abs(result) > 1e300:

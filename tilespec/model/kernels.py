@@ -13,8 +13,8 @@ from tilespec.model.symbols import Report, Symbols
 from tilespec.model.types import (
     DimRange,
     FloatRange,
-    Kernel,
     KeptOp,
+    Kernel,
     Numerics,
     Operation,
     ReferenceText,
@@ -27,6 +27,7 @@ from tilespec.syntax.nodes import (
     BenchRow,
     FileNode,
     InputNode,
+    Keep,
     KernelNode,
     Name,
     Number,
@@ -42,7 +43,14 @@ from tilespec.syntax.nodes import (
 __all__ = ["KernelBuilder"]
 
 _KINDS = {"float": "float", "int": "int", "bool": "bool"}
-_NEAR_KINDS = {"double": "float", "number": "float", "real": "float", "integer": "int", "long": "int", "boolean": "bool"}
+_NEAR_KINDS = {
+    "double": "float",
+    "number": "float",
+    "real": "float",
+    "integer": "int",
+    "long": "int",
+    "boolean": "bool",
+}
 _LAYOUTS = ("contiguous", "channels_last")
 _DEF = re.compile(r"^[ \t]*def[ \t]+(\w+)", re.MULTILINE)
 _NUMERICS = ("accumulate", "tf32", "approximate", "tolerance")
@@ -59,7 +67,9 @@ class KernelBuilder:
         self.file_numerics = self.settings(tree.numerics)
         self.file_kept = self.kept(tree.kept)
 
-    def build(self, node: KernelNode, dependencies: tuple[str, ...], shared: tuple[str, ...]) -> Kernel | None:
+    def build(
+        self, node: KernelNode, dependencies: tuple[str, ...], shared: tuple[str, ...]
+    ) -> Kernel | None:
         """Return the model of a kernel; None when a part is missing."""
         inputs = [self.entry(item) for item in node.inputs or ()]
         outputs = [self.tensor(item) for item in node.outputs or ()]
@@ -96,9 +106,11 @@ class KernelBuilder:
     # inputs and outputs
 
     def entry(self, node: InputNode) -> TensorSpec | ScalarSpec | None:
+        """Return the model of an input; None after a finding."""
         return self.tensor(node) if isinstance(node, TensorNode) else self.scalar(node)
 
     def tensor(self, node: TensorNode) -> TensorSpec | None:
+        """Return the model of a tensor; None after a finding."""
         shape = self.symbols.shape(node.shape) if node.shape else None
         dtype = self.symbols.dtype(node.dtype) if node.dtype else None
         layout = self.layout(node, len(node.shape.dims) if node.shape else 0)
@@ -120,6 +132,7 @@ class KernelBuilder:
         )
 
     def layout(self, node: TensorNode, rank: int) -> str | None:
+        """Check `layout=`."""
         if node.layout is None:
             return None
         name = node.layout.text
@@ -130,6 +143,7 @@ class KernelBuilder:
         return name
 
     def values(self, node: TensorNode) -> FloatRange | None:
+        """Read `values=`; an end that is left out is infinite."""
         limits = node.values
         if limits is None:
             return None
@@ -146,6 +160,7 @@ class KernelBuilder:
         return FloatRange(low=low, high=high)
 
     def scalar(self, node: ScalarNode) -> ScalarSpec | None:
+        """Return the model of a scalar; None after a finding."""
         kind = _KINDS.get(node.kind.text)
         if kind is None:
             written = node.kind.text
@@ -153,7 +168,9 @@ class KernelBuilder:
             near = _NEAR_KINDS.get(written.lower())
             if near is None and dtype is not None:
                 near = "float" if dtype in FLOATS else "bool" if dtype == "bool" else "int"
-            self.report(shapes.UnknownScalarKind(written, near or closest(written, _KINDS, fold=True)), node.kind.span)
+            self.report(
+                shapes.UnknownScalarKind(written, near or closest(written, _KINDS, fold=True)), node.kind.span
+            )
             return None
         default: float | int | bool | None = None
         if node.default is not None:
@@ -169,6 +186,7 @@ class KernelBuilder:
         )
 
     def default(self, node: ScalarNode, kind: str) -> float | int | bool | None:
+        """Return the default of a scalar; None after a finding."""
         written = node.default
         if written is None:
             return None
@@ -198,6 +216,7 @@ class KernelBuilder:
         return None
 
     def check_names(self, node: KernelNode) -> None:
+        """Report names that stand twice, and `inplace=` of what is no input."""
         seen: dict[str, Name] = {}
         for item in node.inputs or ():
             first = seen.setdefault(item.name.text, item.name)
@@ -261,19 +280,26 @@ class KernelBuilder:
     # the rest
 
     def operation(self, node: OperationNode, reference: ReferenceNode | None) -> Operation:
+        """Return an operation under its canonical name; a finding when neither registry nor reference knows it."""
         written = node.name.text
         entry = find_operation(written)
         name = entry.name if entry else written
         if entry is None and (reference is None or written not in _DEF.findall(reference.text)):
             self.report(graph.UnknownOperation(written, suggest_operation(written)), node.name.span)
-        return Operation(name=name, written=written, label=node.label.text if node.label else None, span=node.name.span)
+        return Operation(
+            name=name, written=written, label=node.label.text if node.label else None, span=node.name.span
+        )
 
     def reference(self, node: ReferenceNode | None) -> ReferenceText | None:
+        """Return the text of a reference with its place."""
         if node is None:
             return None
-        return ReferenceText(source=self.source, text=node.text, first_line=node.first_line, indent=node.indent)
+        return ReferenceText(
+            source=self.source, text=node.text, first_line=node.first_line, indent=node.indent
+        )
 
-    def kept(self, rows: tuple[Any, ...]) -> tuple[KeptOp, ...]:
+    def kept(self, rows: tuple[Keep, ...]) -> tuple[KeptOp, ...]:
+        """Return the ops that stay in PyTorch."""
         return tuple(
             KeptOp(op=name.text, reason=row.reason.text if row.reason else "", span=name.span)
             for row in rows
@@ -316,6 +342,7 @@ class KernelBuilder:
         return found
 
     def tolerance(self, value: ShapeNode) -> tuple[float, float] | None:
+        """Return relative and absolute tolerance; None after a finding."""
         try:
             relative, absolute = (float(to_number(dim)) for dim in value.dims)
         except ExpressionFault as fault:
@@ -352,7 +379,9 @@ class KernelBuilder:
                 continue
             limits = self.symbols.ranges.get(key)
             if limits is not None and not _allows(limits, value.value):
-                self.report(shapes.BenchMismatch(key, f" to {value.value}, which `Dims` rules out"), setting.span)
+                self.report(
+                    shapes.BenchMismatch(key, f" to {value.value}, which `Dims` rules out"), setting.span
+                )
             sizes[key] = value.value
         return sizes
 

@@ -60,7 +60,16 @@ OPERATIONS: Mapping[str, OperationEntry] = MappingProxyType({entry.name: entry f
 _BY_NAME: Mapping[str, OperationEntry] = {
     name: entry for entry in OPERATIONS.values() for name in (entry.name, *entry.aliases)
 }
-_PREFIXES = ("torch.nn.functional.", "nn.functional.", "torch.special.", "torch.", "functional.", "f.", "nn.", "aten.")
+_PREFIXES = (
+    "torch.nn.functional.",
+    "nn.functional.",
+    "torch.special.",
+    "torch.",
+    "functional.",
+    "f.",
+    "nn.",
+    "aten.",
+)
 
 
 @lru_cache(maxsize=4096)

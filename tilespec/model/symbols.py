@@ -66,16 +66,22 @@ class Symbols:
         first = self.lines.setdefault(line.name.text, line)
         if first is line:
             return False
-        self.report(rules.DuplicateDim(line.name.text, kind), line.name.span, Label(first.name.span, "first defined here"))
+        self.report(
+            rules.DuplicateDim(line.name.text, kind),
+            line.name.span,
+            Label(first.name.span, "first defined here"),
+        )
         return True
 
     def add_type(self, line: TypeLine) -> None:
+        """Add a type variable."""
         if self.defined(line, "type"):
             return
         members = [self.dtype(member, variables=False) for member in line.members]
         self.types[line.name.text] = tuple(dict.fromkeys(member for member in members if member))
 
     def add_dim(self, line: DimLine) -> None:
+        """Add what one line of `Dims` says."""
         if self.defined(line, "dim"):
             return
         limits = self.limits(line)
@@ -83,6 +89,7 @@ class Symbols:
             self.ranges[line.name.text] = limits
 
     def limits(self, line: DimLine) -> DimRange | None:
+        """Return the meaning of one line of `Dims`; None after a finding."""
         rule = line.rule
         if isinstance(rule, RangeNode):
             return self.range(rule)
@@ -104,6 +111,7 @@ class Symbols:
         return DimRange(equals=value)
 
     def range(self, node: RangeNode) -> DimRange | None:
+        """Return the meaning of `low..high step n`; None after a finding."""
         low = self.size(node.low) if node.low is not None else 1
         high = self.size(node.high) if node.high is not None else None
         step = self.size(node.step) if node.step is not None else 1

@@ -89,11 +89,16 @@ _REMARK_KERNEL = re.compile(
     re.IGNORECASE,
 )
 _REMARK_FROM = re.compile(
-    r"(?:from|produced by|computed by|written by|=)[ ]*(?:kernel[ ]+)?`?(?P<kernel>\w+)`?(?:\.(?P<tensor>\w+))?", re.IGNORECASE
+    r"(?:from|produced by|computed by|written by|=)[ ]*(?:kernel[ ]+)?`?(?P<kernel>\w+)`?(?:\.(?P<tensor>\w+))?",
+    re.IGNORECASE,
 )
-_REMARK_TENSOR = re.compile(r"`?(?P<tensor>\w+)`?[ ]+(?:of|from)[ ]+(?:kernel[ ]+)?`?(?P<kernel>\w+)`?", re.IGNORECASE)
+_REMARK_TENSOR = re.compile(
+    r"`?(?P<tensor>\w+)`?[ ]+(?:of|from)[ ]+(?:kernel[ ]+)?`?(?P<kernel>\w+)`?", re.IGNORECASE
+)
 _REMARK_DOTTED = re.compile(r"`?(?P<kernel>\w+)`?\.`?(?P<tensor>\w+)`?")
-_REMARK_SUFFIX = re.compile(r"`?(?P<kernel>\w+)`?(?:'s)?[ ]+(?:outputs?|results?)(?:[ ]+`?(?P<tensor>\w+)`?)?", re.IGNORECASE)
+_REMARK_SUFFIX = re.compile(
+    r"`?(?P<kernel>\w+)`?(?:'s)?[ ]+(?:outputs?|results?)(?:[ ]+`?(?P<tensor>\w+)`?)?", re.IGNORECASE
+)
 _REMARK_INPUT = re.compile(
     r"\b(?:original|initial|composition|module|model|network|block|external|graph|raw)[ '_]*s?[ ]*(?:inputs?|tensor|(?P<name>\w+))"
     r"(?:[ ]+`?(?P<after>\w+)`?)?",
@@ -101,22 +106,26 @@ _REMARK_INPUT = re.compile(
 )
 
 
-def _from_remark(spec: SpecFile, kernel: Kernel, tensor: TensorSpec, parameters: tuple[str, ...]) -> _Source | None:
+def _from_remark(
+    spec: SpecFile, kernel: Kernel, tensor: TensorSpec, parameters: tuple[str, ...]
+) -> _Source | None:
     """Read a remark as wiring; None when it says nothing about it."""
     remark = tensor.remark
     if not remark or len(remark) > _LONGEST_REMARK:
         return None
-    outputs = {each.id: {output.name for output in each.outputs} for each in spec.kernels if each.id != kernel.id}
+    outputs = {
+        each.id: {output.name for output in each.outputs} for each in spec.kernels if each.id != kernel.id
+    }
     why = f"the remark `({remark})`"
     for pattern in (_REMARK_KERNEL, _REMARK_DOTTED, _REMARK_TENSOR, _REMARK_SUFFIX, _REMARK_FROM):
         for match in pattern.finditer(remark):
             producer, output = match["kernel"], match["tensor"]
             if producer in outputs:
                 return _Source(producer, output if output in outputs[producer] else None, why)
-    match = _REMARK_INPUT.search(remark)
-    if match is None:
+    original = _REMARK_INPUT.search(remark)
+    if original is None:
         return None
-    named = [word for word in (match["after"], match["name"]) if word and word in parameters]
+    named = [word for word in (original["after"], original["name"]) if word and word in parameters]
     return _Source(None, named[0] if named else None, why)
 
 
@@ -229,7 +238,9 @@ class _Search:
             by_kernel.setdefault(edge.consumer, []).append(edge)
         return tuple(edge for kernel in self.spec.kernels for edge in by_kernel.get(kernel.id, ()))
 
-    def bind(self, kernel: Kernel, edges: tuple[Edge, ...], bound: Mapping[str, Signature]) -> Mapping[str, Signature]:
+    def bind(
+        self, kernel: Kernel, edges: tuple[Edge, ...], bound: Mapping[str, Signature]
+    ) -> Mapping[str, Signature]:
         """Note the shapes that composition inputs get through these edges."""
         tensors = {tensor.name: tensor for tensor in kernel.tensors}
         new = {
@@ -241,25 +252,62 @@ class _Search:
 
     def local(self, kernel: Kernel, bound: Mapping[str, Signature]) -> Iterator[tuple[Edge, ...]]:
         """Yield the edges of one kernel in order of preference."""
-        outputs = [
-            (producer.id, output) for ident in kernel.dependencies for producer in (self.kernels[ident],) for output in producer.outputs
-        ]
+        outputs = [(ident, output) for ident in kernel.dependencies for output in self.kernels[ident].outputs]
         tensors = kernel.tensors
         rows = [self.choices(kernel, tensor, outputs, bound) for tensor in tensors]
         wanted = set(kernel.dependencies)
-        found: list[tuple[tuple[object, ...], tuple[_Choice, ...]]] = []
-        for combination in itertools.islice(itertools.product(*rows), _MOST_LOCAL):
-            if wanted <= {choice.producer for choice in combination if choice.producer}:
-                found.append((self.preference(kernel, combination, outputs), combination))
-        found.sort(key=lambda item: item[0])
-        for _, combination in found:
+        combinations = itertools.chain(
+            [self.greedy(tensors, rows, outputs)], itertools.islice(itertools.product(*rows), _MOST_LOCAL)
+        )
+        found = {
+            combination: self.preference(kernel, combination, outputs)
+            for combination in combinations
+            if wanted <= {choice.producer for choice in combination if choice.producer}
+        }
+        for combination in sorted(found, key=found.__getitem__):
             pairs = dict(zip((tensor.name for tensor in tensors), combination, strict=True))
             yield tuple(self.edge(kernel, item, pairs.get(item.name)) for item in kernel.inputs)
+
+    def greedy(
+        self,
+        tensors: tuple[TensorSpec, ...],
+        rows: list[list[_Choice]],
+        outputs: list[tuple[str, TensorSpec]],
+    ) -> tuple[_Choice, ...]:
+        """Give each output to the input of its name or else to the first free one that fits, and composition inputs to the rest.
+
+        This is the most preferred combination in all but odd cases; where there are too many to sort, it is among those
+        that are looked at.
+        """
+        taken: dict[int, _Choice] = {}
+        for same_name in (True, False):
+            for producer, output in outputs:
+                if any(
+                    (choice.producer, choice.output) == (producer, output.name) for choice in taken.values()
+                ):
+                    continue
+                for position, row in enumerate(rows):
+                    if position in taken or (same_name and tensors[position].name != output.name):
+                        continue
+                    match = next(
+                        (each for each in row if (each.producer, each.output) == (producer, output.name)),
+                        None,
+                    )
+                    if match is not None:
+                        taken[position] = match
+                        break
+        rest = (next((each for each in row if each.producer is None), row[0]) for row in rows)
+        return tuple(taken.get(position, choice) for position, choice in enumerate(rest))
 
     def edge(self, kernel: Kernel, item: TensorSpec | ScalarSpec, choice: _Choice | None) -> Edge:
         if choice is None:
             return Edge(
-                consumer=kernel.id, input=item.name, producer=None, output=item.name, inferred=False, why="a scalar argument"
+                consumer=kernel.id,
+                input=item.name,
+                producer=None,
+                output=item.name,
+                inferred=False,
+                why="a scalar argument",
             )
         return Edge(
             consumer=kernel.id,
@@ -271,7 +319,11 @@ class _Search:
         )
 
     def choices(
-        self, kernel: Kernel, tensor: TensorSpec, outputs: list[tuple[str, TensorSpec]], bound: Mapping[str, Signature]
+        self,
+        kernel: Kernel,
+        tensor: TensorSpec,
+        outputs: list[tuple[str, TensorSpec]],
+        bound: Mapping[str, Signature],
     ) -> list[_Choice]:
         """Return what an input may be wired to."""
         said = _explicit(self.spec, tensor) or _from_remark(self.spec, kernel, tensor, self.parameters)
@@ -320,11 +372,17 @@ class _Search:
         if own in self.parameters:
             names.insert(0, own)
         else:
-            names += [name for name in self.parameters if name not in scalars and bound.get(name) == signature]
+            names += [
+                name for name in self.parameters if name not in scalars and bound.get(name) == signature
+            ]
         for name in dict.fromkeys(names):
             if name in bound and bound[name] != signature:
                 continue
-            why = said or (f"the composition has an input `{name}`" if name == tensor.name else f"the composition's `{name}` fits")
+            why = said or (
+                f"the composition has an input `{name}`"
+                if name == tensor.name
+                else f"the composition's `{name}` fits"
+            )
             yield _Choice(None, name, next(rank), inferred=inferred and name != tensor.name, why=why)
         if not names:
             yield _Choice(None, own, next(rank), inferred=inferred, why=said or "no kernel produces it")
@@ -420,8 +478,7 @@ class _Checker:
             failed: set[str] = set()
             for tensor in kernel.tensors:
                 if tensor.origin or tensor.remark:
-                    for finding in self.written(kernel, tensor, failed):
-                        yield finding
+                    yield from self.written(kernel, tensor, failed)
             yield from self.unconsumed(kernel, failed)
             yield from self.shared(kernel)
 
@@ -469,7 +526,10 @@ class _Checker:
             failed.add(producer.id)
             output = candidates[0]
             rule = EdgeMismatch(
-                f"{kernel.id}.{tensor.name}", f"{producer.id}.{output.name}", _describe(tensor), _describe(output)
+                f"{kernel.id}.{tensor.name}",
+                f"{producer.id}.{output.name}",
+                _describe(tensor),
+                _describe(output),
             )
             span = tensor.shape_span if output.shape != tensor.shape else tensor.dtype_span
             other = output.shape_span if output.shape != tensor.shape else output.dtype_span

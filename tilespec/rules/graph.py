@@ -797,7 +797,10 @@ class UndefinedSource(Rule):
         return f"`from={self.written}` names nothing: {self.reason}"
 
     def help(self) -> str | None:
-        return _meant(self.close) or "write `from=<kernel>.<output>`, or the name of an input of the whole composition"
+        return (
+            _meant(self.close)
+            or "write `from=<kernel>.<output>`, or the name of an input of the whole composition"
+        )
 
     def replacement(self) -> str | None:
         return self.close
@@ -840,7 +843,10 @@ class UnknownOperation(Rule):
         return f"operation `{self.operation}` is not known"
 
     def help(self) -> str | None:
-        return _meant(self.close) or "use a name that `tilespec ops` lists, or define a function of that name in the reference"
+        return (
+            _meant(self.close)
+            or "use a name that `tilespec ops` lists, or define a function of that name in the reference"
+        )
 
     def replacement(self) -> str | None:
         return self.close

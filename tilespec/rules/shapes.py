@@ -199,7 +199,10 @@ class UnboundSymbol(Rule):
         return f"no input has the size `{self.symbol}` of output `{self.output}`"
 
     def help(self) -> str | None:
-        return _meant(self.close) or f"state it under `Dims:`, as in `{self.symbol}: = 4 * D`, or take it from an input's shape"
+        return (
+            _meant(self.close)
+            or f"state it under `Dims:`, as in `{self.symbol}: = 4 * D`, or take it from an input's shape"
+        )
 
     def label(self) -> str | None:
         return "only here"
@@ -532,7 +535,9 @@ class InvalidDefault(Rule):
         return f"default `{self.written}` of scalar `{self.scalar}` is no {self.kind}"
 
     def help(self) -> str | None:
-        return {"bool": "write `True` or `False`", "int": "write a whole number"}.get(self.kind, "write a number")
+        return {"bool": "write `True` or `False`", "int": "write a whole number"}.get(
+            self.kind, "write a number"
+        )
 
 
 @dataclass(frozen=True)

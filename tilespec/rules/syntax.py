@@ -270,7 +270,9 @@ class MissingField(Rule):
         return f"kernel `{self.kernel}` has no `{self.field}`"
 
     def help(self) -> str | None:
-        return f"add `{self.field}:`; {_FORMS[self.field]}" if self.field in _FORMS else f"add `{self.field}:`"
+        return (
+            f"add `{self.field}:`; {_FORMS[self.field]}" if self.field in _FORMS else f"add `{self.field}:`"
+        )
 
 
 @dataclass(frozen=True)
@@ -396,12 +398,16 @@ class InvalidName(Rule):
     def help(self) -> str | None:
         if not self.written:
             return "write `KERNEL SPEC: <id>`"
-        fixed = "".join(char if char.isascii() and char.isalnum() else "_" for char in self.written).strip("_")
+        fixed = "".join(char if char.isascii() and char.isalnum() else "_" for char in self.written).strip(
+            "_"
+        )
         while "__" in fixed:
             fixed = fixed.replace("__", "_")
         if fixed[:1].isalpha() and fixed != self.written and len(fixed) <= 80:
             return f"write `{fixed}`"
-        return "use ASCII letters, digits and single underscores, a letter first, at most 80, no Python keyword"
+        return (
+            "use ASCII letters, digits and single underscores, a letter first, at most 80, no Python keyword"
+        )
 
 
 @dataclass(frozen=True)
@@ -440,7 +446,9 @@ class UnknownAttribute(Rule):
         return f"a tensor has no attribute `{self.attribute}`"
 
     def help(self) -> str | None:
-        return _meant(self.close) or "a tensor takes `shape`, `dtype`, `from`, `inplace`, `layout` and `values`"
+        return (
+            _meant(self.close) or "a tensor takes `shape`, `dtype`, `from`, `inplace`, `layout` and `values`"
+        )
 
     def replacement(self) -> str | None:
         return self.close
@@ -482,7 +490,11 @@ class MissingAttribute(Rule):
         return f"tensor `{self.tensor}` has no `{self.attribute}`"
 
     def help(self) -> str | None:
-        return "add `dtype=float16`" if self.attribute == "dtype" else "add `shape=(...)`; a 0-d tensor has `shape=()`"
+        return (
+            "add `dtype=float16`"
+            if self.attribute == "dtype"
+            else "add `shape=(...)`; a 0-d tensor has `shape=()`"
+        )
 
 
 @dataclass(frozen=True)
@@ -831,7 +843,9 @@ class MalformedSuppression(Rule):
     written: str
 
     def message(self) -> str:
-        return f"`{self.written}` is no code of a finding" if self.written else "the suppression names no code"
+        return (
+            f"`{self.written}` is no code of a finding" if self.written else "the suppression names no code"
+        )
 
     def help(self) -> str | None:
         return "write `# tilespec: ignore[TS402] reason`, with the code that the finding shows"

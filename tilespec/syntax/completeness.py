@@ -24,7 +24,9 @@ def parse_completeness(source: SourceText, section: Section) -> CompletenessNode
     gaps: tuple[Name, ...] | None = None
     for raw in section.fields:
         if raw.key == "Original forward-pass ops":
-            operations = tuple(name for begin, end in _pieces(source, raw) for name in _names(source.text, begin, end))
+            operations = tuple(
+                name for begin, end in _pieces(source, raw) for name in _names(source.text, begin, end)
+            )
         elif raw.key == "Gaps":
             text = source.text[raw.start : raw.end].strip().strip("*`")
             empty = text.lower() in _NONE or text.lower().startswith(("none ", "none,", "none("))
@@ -43,7 +45,9 @@ def _pieces(source: SourceText, raw: RawField) -> Iterator[tuple[int, int]]:
 
 def _names(text: str, begin: int, end: int) -> Iterator[Name]:
     position = begin
-    for piece in re.split(r"[,+\n]", re.sub(r"\([^()\n]*\)", lambda match: " " * len(match[0]), text[begin:end])):
+    for piece in re.split(
+        r"[,+\n]", re.sub(r"\([^()\n]*\)", lambda match: " " * len(match[0]), text[begin:end])
+    ):
         match = _NAME.search(piece)
         if match and not piece.strip(" \t[]`*.\"'-•" + match[1]):
             yield Name(match[1], Span(position + match.start(1), position + match.end(1)))

@@ -70,7 +70,11 @@ class _Formatter:
         for index, section in enumerate(sections):
             if section.kind != "kernel":
                 follows = index + 1 < len(sections) and sections[index + 1].kind == "kernel"
-                prose = self.prose(section, before_kernel=follows, after_kernel=index > 0 and sections[index - 1].kind == "kernel")
+                prose = self.prose(
+                    section,
+                    before_kernel=follows,
+                    after_kernel=index > 0 and sections[index - 1].kind == "kernel",
+                )
                 if after_kernel and prose and _FENCE.fullmatch(prose[0]):
                     # The end of a fence around kernels takes the place of the last rule.
                     lines[-1:] = prose
@@ -145,7 +149,12 @@ class _Formatter:
         """Write a field that may stand in a kernel or at the top of a file."""
         if key == "Numerics":
             return [f"Numerics: {settings_text(rows)}"] if rows else []  # type: ignore[arg-type]
-        writer = {"Dims": dim_line_text, "Types": type_text, "Bench": bench_text, "Keep in PyTorch": keep_text}[key]
+        writer = {
+            "Dims": dim_line_text,
+            "Types": type_text,
+            "Bench": bench_text,
+            "Keep in PyTorch": keep_text,
+        }[key]
         texts = [writer(row) for row in rows]  # type: ignore[operator]
         if not texts:
             return []
@@ -203,7 +212,7 @@ class _Formatter:
         end = self.text.find("\n", offset)
         return len(self.text) if end < 0 else end
 
-    def field(self, key: str, node: KernelNode, raws: list[RawField]) -> list[str]:  # noqa: C901, PLR0912 - one case a field
+    def field(self, key: str, node: KernelNode, raws: list[RawField]) -> list[str]:
         if key == "Description" and node.description is not None:
             return [f"Description: {node.description.text}"]
         if key == "Operations":
@@ -214,7 +223,10 @@ class _Formatter:
                 return ["Inputs: none"]
             return ["Inputs:", *self.entries(raws[0], [entry_text(item, self.types) for item in node.inputs])]
         if key == "Outputs":
-            return ["Outputs:", *self.entries(raws[0], [entry_text(item, self.types) for item in node.outputs or ()])]
+            return [
+                "Outputs:",
+                *self.entries(raws[0], [entry_text(item, self.types) for item in node.outputs or ()]),
+            ]
         if key == "Dependencies":
             inner = [line for raw in raws for line in self.inner(raw, operations=True)]
             return [*inner, f"Dependencies: {names_text(node.dependencies or ())}"]
@@ -282,7 +294,11 @@ def _code(reference: ReferenceNode) -> list[str]:
 
 def _ends_code(line: str) -> bool:
     stripped = line.strip()
-    if stripped.startswith(("```", "~~~", "##")) or _RULE.fullmatch(line) or stripped.lower().startswith("kernel"):
+    if (
+        stripped.startswith(("```", "~~~", "##"))
+        or _RULE.fullmatch(line)
+        or stripped.lower().startswith("kernel")
+    ):
         return True
     name = re.match(r"[*_]{0,2}([A-Za-z][\w \-]*?)[*_]{0,2}[ \t]*:", line)
     return bool(name) and (line[0].isupper() or " ".join(name[1].split()).lower() in FIELDS)  # type: ignore[index]

@@ -33,8 +33,8 @@ from tilespec.syntax.nodes import (
     RangeNode,
     ScalarNode,
     Sequence,
-    Setting,
     SetNode,
+    Setting,
     ShapeNode,
     Symbol,
     TypeLine,
@@ -42,7 +42,9 @@ from tilespec.syntax.nodes import (
 
 __all__ = ["RawAttribute", "RawTensor", "Start", "ValueFault", "parse_value"]
 
-Start = Literal["entry", "operations", "names", "order", "dim_line", "types", "settings", "keep", "sum", "shape"]
+Start = Literal[
+    "entry", "operations", "names", "order", "dim_line", "types", "settings", "keep", "sum", "shape"
+]
 STARTS = ("entry", "operations", "names", "order", "dim_line", "types", "settings", "keep", "sum", "shape")
 _MOST_OPERATORS = 200
 _LONGEST_NUMBER = 40
@@ -121,7 +123,8 @@ class _Build(Transformer):
 
     def span(self, token: Token) -> Span:
         """Return where a token stands."""
-        return Span(self.base + token.start_pos, self.base + token.end_pos)
+        begin = self.base + (token.start_pos or 0)
+        return Span(begin, begin + len(token))
 
     def name(self, token: Token) -> Name:
         """Return a token as a name."""
@@ -147,7 +150,7 @@ class _Build(Transformer):
     def symbol(self, children: list[Token]) -> Symbol:
         return Symbol(str(children[0]), self.span(children[0]))
 
-    def group(self, children: list[Any]) -> Any:
+    def group(self, children: list[Any]) -> Any:  # noqa: ANN401 - any node in parentheses is itself
         return children[0]
 
     def negate(self, children: list[Any]) -> Negate:
@@ -189,7 +192,7 @@ class _Build(Transformer):
         high = children[-1] if dots < len(children) - 1 else None
         return RangeNode(low, high, None, span)
 
-    def place(self, item: Any) -> Span:
+    def place(self, item: Any) -> Span:  # noqa: ANN401 - a token or any node
         """Return the span of a token or node."""
         return self.span(item) if isinstance(item, Token) else item.span
 
@@ -210,7 +213,9 @@ class _Build(Transformer):
     def tensor(self, children: list[Any]) -> RawTensor:
         name = self.name(children[0])
         remark = self.remark_of(children[-1]) if isinstance(children[-1], Token) else None
-        return RawTensor(name, tuple(self.nodes(children[1:])), remark, name.span.to(self.place(children[-1])))
+        return RawTensor(
+            name, tuple(self.nodes(children[1:])), remark, name.span.to(self.place(children[-1]))
+        )
 
     def operation(self, children: list[Token]) -> OperationNode:
         name = self.name(children[0])
@@ -299,7 +304,7 @@ def plain_parser() -> Lark:
     return Lark(text, parser="lalr", lexer="contextual", start=list(STARTS))
 
 
-def parse_value(start: Start, text: str, base: int) -> Any:  # noqa: ANN401 - the node type depends on `start`
+def parse_value(start: Start, text: str, base: int) -> Any:  # noqa: ANN401 - the node depends on `start`
     """Parse a field value that begins at offset `base` of the file.
 
     Raises:
@@ -319,13 +324,15 @@ def parse_value(start: Start, text: str, base: int) -> Any:  # noqa: ANN401 - th
 
 
 def _fault(error: UnexpectedInput, token: Token | None, base: int, text: str) -> ValueFault:
-    accepted = getattr(error, "accepts", None) or getattr(error, "expected", None) or error.allowed or ()
+    found = (getattr(error, name, None) for name in ("accepts", "expected", "allowed"))
+    accepted = next((kinds for kinds in found if kinds), ())
     expected = tuple(sorted({_SPOKEN[kind] for kind in accepted if kind in _SPOKEN and kind not in _QUIET}))
     if token is not None and token.type == "$END":
         end = base + len(text.rstrip())
         return ValueFault(Span(max(base, end - 1), max(end, base)), "the end of the field", expected)
     if token is not None:
-        begin = base + token.start_pos
+        begin = base + (token.start_pos or 0)
         return ValueFault(Span(begin, begin + len(token)), f"`{token}`", expected)
-    begin = min(error.pos_in_stream or 0, max(len(text) - 1, 0))
+    place = error.pos_in_stream
+    begin = min(place if isinstance(place, int) else 0, max(len(text) - 1, 0))
     return ValueFault(Span(base + begin, base + begin + 1), f"`{text[begin : begin + 1]}`", expected)

@@ -38,7 +38,12 @@ DTYPE_ALIASES: Mapping[str, str] = {
 
 def is_safe_name(name: str) -> bool:
     """Whether a name can stand in generated code: an ASCII identifier, no keyword, no leading underscore."""
-    return bool(_SAFE.fullmatch(name)) and not keyword.iskeyword(name) and name not in _TAKEN and "__" not in name
+    return (
+        bool(_SAFE.fullmatch(name))
+        and not keyword.iskeyword(name)
+        and name not in _TAKEN
+        and "__" not in name
+    )
 
 
 def closest(name: str, candidates: Iterable[str], *, fold: bool = False) -> str | None:

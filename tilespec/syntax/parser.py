@@ -31,7 +31,6 @@ from tilespec.syntax.nodes import (
     ReferenceNode,
     ScalarNode,
     Sequence,
-    Setting,
     ShapeNode,
     SourceNode,
     SummaryNode,
@@ -149,7 +148,9 @@ class _Parser:
                     SourceNode(match[1], match[2], Span(begin, raw.start + match.end(2)))
                 )
             else:
-                self.report(rules.MalformedValue("Source", "no `file.py:Name`", ("`model.py:FFN`",)), self.trim(value))
+                self.report(
+                    rules.MalformedValue("Source", "no `file.py:Name`", ("`model.py:FFN`",)), self.trim(value)
+                )
         else:
             top.setdefault(key, []).extend(self.shared_field(raw) or ())
 
@@ -162,7 +163,9 @@ class _Parser:
     def total(self, value: Span) -> Number | None:
         match = re.match(r"\s*(\d{1,9})\b", self.text[value.start : value.end])
         if match:
-            return Number(int(match[1]), match[1], Span(value.start + match.start(1), value.start + match.end(1)))
+            return Number(
+                int(match[1]), match[1], Span(value.start + match.start(1), value.start + match.end(1))
+            )
         found = f"`{self.text[value.start : value.end].strip()[:40]}`"
         self.report(rules.MalformedValue("Total kernels", found, ("a number",)), self.trim(value))
         return None
@@ -177,7 +180,9 @@ class _Parser:
         seen: dict[str, RawField] = {}
         for raw in section.fields:
             if not raw.known:
-                self.report(rules.UnknownField(raw.key, closest(raw.key, FIELDS.values(), fold=True)), raw.name)
+                self.report(
+                    rules.UnknownField(raw.key, closest(raw.key, FIELDS.values(), fold=True)), raw.name
+                )
                 continue
             if raw.key in seen and raw.key not in {"Bench", "Keep in PyTorch", "Dims", "Types", "Numerics"}:
                 first = Label(seen[raw.key].name, "first written here")
@@ -188,7 +193,9 @@ class _Parser:
         unknown = [raw.key for raw in section.fields if not raw.known]
         for key in _REQUIRED:
             if key not in seen and closest(key, unknown, fold=True) is None:
-                self.report(rules.MissingField(key, ident.text if ident else "?"), ident.span if ident else head)
+                self.report(
+                    rules.MissingField(key, ident.text if ident else "?"), ident.span if ident else head
+                )
         if "Description" not in seen and ident is not None and len(self.findings) == before:
             self.report(rules.MissingDescription(ident.text), ident.span)
         if ident is None:
@@ -356,7 +363,12 @@ class _Parser:
     def entries(self, raw: RawField, *, outputs: bool) -> tuple[InputNode, ...] | None:
         found: list[InputNode] = []
         text = self.text
-        inline = text[raw.start : raw.items[0][0] if raw.items else raw.end].split("\n", 1)[0].split("#", 1)[0].strip()
+        inline = (
+            text[raw.start : raw.items[0][0] if raw.items else raw.end]
+            .split("\n", 1)[0]
+            .split("#", 1)[0]
+            .strip()
+        )
         if inline.lower() in {"none", "[]", "none."} and not raw.items:
             if outputs:
                 self.report(rules.EmptyField("Outputs"), raw.name)
@@ -390,7 +402,10 @@ class _Parser:
     def named(self, node: InputNode) -> InputNode | None:
         if is_safe_name(node.name.text):
             return node
-        self.report(rules.InvalidName("tensor" if isinstance(node, TensorNode) else "scalar", node.name.text), node.name.span)
+        self.report(
+            rules.InvalidName("tensor" if isinstance(node, TensorNode) else "scalar", node.name.text),
+            node.name.span,
+        )
         return None
 
     def quick_tensor(self, match: re.Match[str]) -> TensorNode | None:
@@ -490,7 +505,10 @@ class _Parser:
         if raw.code is None:
             if inline and inline.lower() not in {"none", "n/a", "-"}:
                 found = f"`{inline[:40]}`"
-                self.report(rules.MalformedValue(raw.key, found, ("`def` on the next line",)), self.trim(Span(raw.start, raw.end)))
+                self.report(
+                    rules.MalformedValue(raw.key, found, ("`def` on the next line",)),
+                    self.trim(Span(raw.start, raw.end)),
+                )
             return None
         if raw.code.first == self.source.position(raw.start)[0]:
             return self.inline_reference(raw)
@@ -499,11 +517,15 @@ class _Parser:
     def inline_reference(self, raw: RawField) -> ReferenceNode:
         """Read `PyTorch Reference: def f(x): return x`, where the first line shares the line of the field name."""
         first, column = self.source.position(raw.start)
-        lines = [self.source.line(number) for number in range(first, (raw.code.last if raw.code else first) + 1)]
+        lines = [
+            self.source.line(number) for number in range(first, (raw.code.last if raw.code else first) + 1)
+        ]
         head = lines[0][column - 1 :]
         lead = len(head) - len(head.lstrip())
         text = "\n".join([head.strip(), *lines[1:]])
-        return ReferenceNode(text, first, first + len(lines) - 1, column - 1 + lead, self.trim(Span(raw.start, raw.end)))
+        return ReferenceNode(
+            text, first, first + len(lines) - 1, column - 1 + lead, self.trim(Span(raw.start, raw.end))
+        )
 
     def end_to_end(self, blocks: list[CodeBlock]) -> ReferenceNode | None:
         return self.reference(blocks) if blocks else None
@@ -526,7 +548,7 @@ class _Parser:
 
     # values
 
-    def value(self, start: Start, begin: int, end: int, *, field: str | None = None) -> Any:  # noqa: ANN401 - as parse_value
+    def value(self, start: Start, begin: int, end: int, *, field: str | None = None) -> Any:  # noqa: ANN401 - as `parse_value`
         """Parse a value through the grammar; a fault is reported and gives None."""
         text = self.text[begin:end]
         unclosed = _unclosed(text)

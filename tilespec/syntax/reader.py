@@ -25,12 +25,14 @@ def read_source(path: Path | str) -> tuple[SourceText | None, list[Diagnostic]]:
         return None, [UnreadableFile(shown, "doesn't exist").at(SourceText(shown, ""), None)]
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        return None, [UnreadableFile(shown, f"can't be read: {reason.lower()}").at(SourceText(shown, ""), None)]
+        return None, [
+            UnreadableFile(shown, f"can't be read: {reason.lower()}").at(SourceText(shown, ""), None)
+        ]
     return decode_source(shown, data)
 
 
 def decode_source(path: str, data: bytes) -> tuple[SourceText | None, list[Diagnostic]]:
-    """Decode UTF-8 with or without BOM; line ends become `\\n`."""
+    """Decode UTF-8 with or without BOM; CRLF and CR become LF."""
     empty = SourceText(path, "")
     if len(data) > LARGEST:
         return None, [FileTooLarge(LARGEST // (1024 * 1024)).at(empty, None)]
@@ -39,5 +41,7 @@ def decode_source(path: str, data: bytes) -> tuple[SourceText | None, list[Diagn
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        return None, [NotText(f"byte 0x{data[error.start]:02x} at offset {error.start} isn't UTF-8").at(empty, None)]
+        return None, [
+            NotText(f"byte 0x{data[error.start]:02x} at offset {error.start} isn't UTF-8").at(empty, None)
+        ]
     return SourceText(path, text.replace("\r\n", "\n").replace("\r", "\n")), []

@@ -12,7 +12,17 @@ from typing import Literal
 
 from tilespec.diagnostics import SourceText, Span
 
-__all__ = ["FIELDS", "FILE_FIELDS", "HEADINGS", "SUMMARY_FIELDS", "CodeBlock", "Outline", "RawField", "Section", "scan"]
+__all__ = [
+    "FIELDS",
+    "FILE_FIELDS",
+    "HEADINGS",
+    "SUMMARY_FIELDS",
+    "CodeBlock",
+    "Outline",
+    "RawField",
+    "Section",
+    "scan",
+]
 
 FIELDS = {
     "description": "Description",
@@ -72,7 +82,9 @@ HEADINGS: dict[Kind, str] = {
 _KERNEL = re.compile(
     r"[ \t]*(?:#{1,6}[ \t]+)?(?:\*\*)?kernel[ _]spec(?:\*\*)?[ \t]*:(?:\*\*)?[ \t]*([^\n]*)", re.IGNORECASE
 )
-_FIELD = re.compile(r"([ \t]*)(?:\*\*|__)?([A-Za-z][\w \-]{0,40}?)(?:\*\*|__)?[ \t]*:(?:\*\*|__)?(?=[ \t\n]|$)")
+_FIELD = re.compile(
+    r"([ \t]*)(?:\*\*|__)?([A-Za-z][\w \-]{0,40}?)(?:\*\*|__)?[ \t]*:(?:\*\*|__)?(?=[ \t\n]|$)"
+)
 _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]+(?:\d+[.)][ \t]*)?(?:\*\*)?([^\n]{0,80}?)(?:\*\*)?:?$")
 _RULE = re.compile(r"[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*$")
 _BULLET = re.compile(r"[ \t]*(?:[-*•][ \t]+|•)")
@@ -208,7 +220,7 @@ class _Scanner:
 
     # kernels
 
-    def kernel_line(self, index: int, line: str, position: int) -> None:
+    def kernel_line(self, index: int, line: str, position: int) -> None:  # noqa: PLR0912 - one case a line start
         current = self.current
         stripped = line.strip()
         if self.fence:
@@ -353,7 +365,10 @@ class _Scanner:
         if bullet or (not current.items and not self.source.text[current.start : current.end].strip()):
             self.item(current, begin, end, bulleted=bullet is not None)
         elif current.key in {"Dims", "Types", "Bench", "Keep in PyTorch"} or (
-            current.key == "Notes" and current.items and not self.lines[index - 1].strip() and indent <= (self.base or 0)
+            current.key == "Notes"
+            and current.items
+            and not self.lines[index - 1].strip()
+            and indent <= (self.base or 0)
         ):
             self.item(current, begin, end, bulleted=False)
         elif current.items:
@@ -369,13 +384,17 @@ class _Scanner:
 
     # everything else
 
-    def other_line(self, index: int, line: str, position: int) -> None:
+    def other_line(self, index: int, line: str, position: int) -> None:  # noqa: PLR0912 - one case a line start
         stripped = line.strip()
         if self.fence:
             self.fenced_line(index, line, stripped, position)
             return
         if not stripped:
-            if self.section.kind not in {"prose", "specifications"} or self.current is None or self.current.items:
+            if (
+                self.section.kind not in {"prose", "specifications"}
+                or self.current is None
+                or self.current.items
+            ):
                 self.current = None
             return
         first = stripped[0]
@@ -443,7 +462,11 @@ class _Scanner:
     def file_field(self, line: str, stripped: str, position: int) -> None:
         bullet = _BULLET.match(line)
         offset = bullet.end() if bullet else 0
-        match = _FIELD.match(line, offset) if stripped[0].isalpha() or bullet or stripped.startswith("**") else None
+        match = (
+            _FIELD.match(line, offset)
+            if stripped[0].isalpha() or bullet or stripped.startswith("**")
+            else None
+        )
         key = self.file_key(" ".join(match[2].split()).lower()) if match else None
         if match is not None and key is not None:
             raw = RawField(
@@ -467,7 +490,9 @@ class _Scanner:
             current.items.append((begin, end))
             current.bulleted = current.bulleted or bullet is not None
         elif self.section.kind == "completeness":
-            current.items.append((position + (bullet.end() if bullet else len(line) - len(line.lstrip())), end))
+            current.items.append(
+                (position + (bullet.end() if bullet else len(line) - len(line.lstrip())), end)
+            )
         current.end = end
 
     def looks_like_item(self, current: RawField, line: str) -> bool:

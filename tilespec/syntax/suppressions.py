@@ -27,7 +27,9 @@ def collect_suppressions(outline: Outline, report: Callable[..., None]) -> tuple
         codes = tuple(_codes(match))
         wrong = [code for code in codes if not _CODE.fullmatch(code.text)]
         if not codes or wrong:
-            report(rules.MalformedSuppression(wrong[0].text if wrong else ""), wrong[0].span if wrong else span)
+            report(
+                rules.MalformedSuppression(wrong[0].text if wrong else ""), wrong[0].span if wrong else span
+            )
         elif not match[2].strip():
             report(rules.SuppressionWithoutReason(codes[0].text), span)
             found.append(Suppression(codes, "", span, _covers(outline, span)))
@@ -48,17 +50,23 @@ def apply_suppressions(tree: FileNode, findings: list[Diagnostic]) -> list[Diagn
             kept.append(finding)
         else:
             used.add((cover, finding.code))
-    for suppression in tree.suppressions:
-        for code in suppression.codes:
-            if (suppression, code.text) not in used:
-                kept.append(rules.UnusedSuppression(code.text).at(tree.source, code.span))
+    kept.extend(
+        rules.UnusedSuppression(code.text).at(tree.source, code.span)
+        for suppression in tree.suppressions
+        for code in suppression.codes
+        if (suppression, code.text) not in used
+    )
     return sorted(kept, key=lambda finding: finding.sort_key)
 
 
 def _covered(finding: Diagnostic, suppression: Suppression) -> bool:
     if finding.span is None or all(code.text != finding.code for code in suppression.codes):
         return False
-    return suppression.covers.start <= finding.span.start < max(suppression.covers.end, suppression.covers.start + 1)
+    return (
+        suppression.covers.start
+        <= finding.span.start
+        < max(suppression.covers.end, suppression.covers.start + 1)
+    )
 
 
 def _codes(match: re.Match[str]) -> Iterator[Name]:

@@ -19,8 +19,8 @@ from tilespec.syntax.nodes import (
     RangeNode,
     ScalarNode,
     Sequence,
-    Setting,
     SetNode,
+    Setting,
     ShapeNode,
     Symbol,
     TypeLine,
@@ -53,7 +53,7 @@ def dim_text(node: DimNode, strength: int = 0) -> str:
         return f"{node.function}({', '.join(dim_text(each) for each in node.arguments)})"
     if isinstance(node, Negate):
         text = f"-{dim_text(node.operand, 3)}"
-        return f"({text})" if strength > 2 else text
+        return f"({text})" if strength > 3 else text
     own = _STRENGTH[node.op]
     # All operators group to the left but the power, whose left side may not even be a sign.
     left = dim_text(node.left, own + 1 if node.op == "**" else own)
@@ -128,7 +128,9 @@ def order_text(node: OrderNode) -> str:
         return " || ".join(
             f"({order_text(step)})" if not isinstance(step, Name) else step.text for step in node.steps
         )
-    steps = [f"({order_text(step)})" if isinstance(step, Sequence) else order_text(step) for step in node.steps]
+    steps = [
+        f"({order_text(step)})" if isinstance(step, Sequence) else order_text(step) for step in node.steps
+    ]
     return " -> ".join(steps)
 
 

@@ -57,7 +57,9 @@ def cases_in(path: Path) -> list[Case]:
                 column = int(each[2])
                 expected.append(Expected(each[1], number if column else 0, column, each[3], each[4]))
             lines.append(_EXPECTED.sub("", line))
-        found.append(Case(path, content.count("\n", 0, match.start()) + 1, "\n".join(lines), tuple(expected), None))
+        found.append(
+            Case(path, content.count("\n", 0, match.start()) + 1, "\n".join(lines), tuple(expected), None)
+        )
     return found
 
 

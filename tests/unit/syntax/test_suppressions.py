@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import pytest
+
+from tilespec.diagnostics import SourceText
+from tilespec.model import build_model
+from tilespec.syntax import apply_suppressions, parse
+
+KERNEL = """KERNEL SPEC: double
+Operations: [scale]
+Inputs:
+  - x: shape=(N,), dtype=flaot32
+Outputs:
+  - y: shape=(N,), dtype=float32
+"""
+COMMENT = "# tilespec: ignore[{codes}] because"
+
+
+def found(text: str) -> list[str]:
+    tree, findings = parse(SourceText("a", text))
+    return [finding.code for finding in apply_suppressions(tree, findings + build_model(tree)[1])]
+
+
+def test_without() -> None:
+    assert found(KERNEL) == ["TS114", "TS301"]
+
+
+@pytest.mark.parametrize(
+    ("place", "codes", "left"),
+    [
+        ("KERNEL SPEC", "TS114", ["TS301"]),
+        ("KERNEL SPEC", "TS114, TS301", []),
+        ("Inputs", "TS301", ["TS114"]),
+        ("  - x", "TS301", ["TS114"]),
+        ("Outputs", "TS301", ["TS114", "TS301", "TS122"]),
+        ("Operations", "TS114", ["TS114", "TS122", "TS301"]),
+    ],
+)
+def test_a_line_of_its_own_covers_what_follows(place: str, codes: str, left: list[str]) -> None:
+    text = KERNEL.replace(place, f"{COMMENT.format(codes=codes)}\n{place}", 1)
+    assert sorted(found(text)) == sorted(left)
+
+
+def test_at_the_end_of_a_line_it_covers_the_line() -> None:
+    text = KERNEL.replace("flaot32", f"flaot32  {COMMENT.format(codes='TS301')}")
+    assert found(text) == ["TS114"]
+
+
+def test_the_rule_between_kernels_does_not_part_them() -> None:
+    assert found(f"{COMMENT.format(codes='TS114')}\n---\n{KERNEL}") == ["TS301"]
