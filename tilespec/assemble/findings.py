@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 from tilespec.assemble.types import Assembly, AssemblyError
 from tilespec.diagnostics import Diagnostic, Rule, SourceText, Span
@@ -13,39 +14,73 @@ __all__ = ["findings"]
 Locate = Callable[[int], Span | None]
 """From a line of the generated module to the text of the spec that it was made from."""
 
+_FAILURES = {
+    "unsupported": rules.UnsupportedOnTarget,
+    "crash": rules.CompilerCrash,
+    "toolchain": rules.CompilerUnusable,
+}
 
-def _rule(assembly: Assembly, error: AssemblyError) -> Rule:
-    complaint = " ".join(error.message.split()) or error.exception
-    names = {"kernel": assembly.kernel, "target": assembly.target}
+
+def _rule(kernel: str, targets: str, seconds: float, error: AssemblyError) -> Rule:
     if error.kind == "timeout":
-        return rules.CompileTimeout(**names, seconds=assembly.seconds)
-    kind = {
-        "unsupported": rules.UnsupportedOnTarget,
-        "crash": rules.CompilerCrash,
-        "toolchain": rules.CompilerUnusable,
-    }.get(error.kind, rules.KernelRefused)
-    return kind(**names, complaint=complaint)
+        return rules.CompileTimeout(kernel, targets, seconds)
+    complaint = " ".join(error.message.split()).rstrip(".") or error.exception
+    return _FAILURES.get(error.kind, rules.KernelRefused)(kernel, targets, complaint)
+
+
+def _targets(assemblies: Iterable[Assembly]) -> str:
+    return ", ".join(dict.fromkeys(assembly.target for assembly in assemblies))
+
+
+def _grouped(assemblies: Iterable[Assembly]) -> Iterator[tuple[AssemblyError, list[Assembly]]]:
+    """Bring together the failures of one cause: targets and variants differ, what is complained about doesn't."""
+    groups: dict[AssemblyError, list[Assembly]] = {}
+    for assembly in assemblies:
+        error = assembly.error
+        if error is not None:
+            plain = error.message
+            for name in (assembly.target, assembly.target.replace("_", "")):
+                plain = plain.replace(name, "the target")
+            groups.setdefault(replace(error, message=plain), []).append(assembly)
+    yield from groups.items()
 
 
 def findings(
-    assembly: Assembly, source: SourceText, kernel_span: Span | None, locate: Locate | None = None
+    assemblies: Iterable[Assembly],
+    source: SourceText,
+    kernel_span: Span | None,
+    locate: Locate | None = None,
+    *,
+    kernel: str | None = None,
 ) -> Iterator[Diagnostic]:
-    """Yield an error if the kernel didn't compile, else warnings about how it did.
+    """Yield the findings on the compiles of one kernel of a spec: an error for each cause, warnings about slow code.
 
-    `locate` maps generated lines to spans of `source`; where it knows nothing, `kernel_span` is shown.
+    One cause gives one finding, which names all targets that it concerns. `locate` maps generated lines to spans of
+    `source`; where it knows nothing, `kernel_span` is shown. `kernel` is the name in the spec, the name of the
+    generated function by default.
     """
+    listed = list(assemblies)
 
     def place(line: int | None) -> Span | None:
         found = locate(line) if locate is not None and line is not None else None
         return found or kernel_span
 
-    error = assembly.error
-    if error is not None:
+    for error, group in _grouped(listed):
+        name = kernel or group[0].kernel
         notes = (f"generated code: {error.file}:{error.line}",) if error.line is not None else ()
-        yield _rule(assembly, error).at(source, place(error.line), notes=notes)
-        return
-    if assembly.spills and assembly.aligned:  # the ragged variant is the slow path in any case
-        rule = rules.RegisterSpill(assembly.kernel, assembly.target, assembly.frame)
+        seconds = max(assembly.seconds for assembly in group)
+        yield _rule(name, _targets(group), seconds, error).at(source, place(error.line), notes=notes)
+    # The ragged variant is the slow path in any case.
+    spilling = [
+        assembly for assembly in listed if assembly.error is None and assembly.spills and assembly.aligned
+    ]
+    if spilling:
+        frame = max(assembly.frame for assembly in spilling)
+        rule = rules.RegisterSpill(kernel or spilling[0].kernel, _targets(spilling), frame)
         yield rule.at(source, kernel_span)
-    for line in dict.fromkeys(remark.line for remark in assembly.scalar_contractions):
-        yield rules.ScalarContraction(assembly.kernel, assembly.target).at(source, place(line))
+    scalar: dict[int | None, list[Assembly]] = {}
+    for assembly in listed:
+        for remark in assembly.scalar_contractions:
+            scalar.setdefault(remark.line, []).append(assembly)
+    for line, group in scalar.items():
+        yield rules.ScalarContraction(kernel or group[0].kernel, _targets(group)).at(source, place(line))

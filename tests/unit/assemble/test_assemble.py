@@ -293,7 +293,7 @@ def answered(**facts: object) -> Assembly:
 )
 def test_every_kind_of_failure_has_its_code(kind: str, code: str):
     failed = answered(error=AssemblyError(kind, "SomeError", "first\nsecond", "one.py", 3))
-    (found,) = findings(failed, SOURCE, WHOLE, lambda line: Span(0, line))
+    (found,) = findings([failed], SOURCE, WHOLE, lambda line: Span(0, line))
     assert found.code == code
     assert found.severity is Severity.ERROR
     assert found.span == Span(0, 3)
@@ -303,17 +303,34 @@ def test_every_kind_of_failure_has_its_code(kind: str, code: str):
 
 def test_a_failure_without_a_line_points_at_the_kernel():
     failed = answered(error=AssemblyError("refused", "SomeError", "why"))
-    (found,) = findings(failed, SOURCE, WHOLE)
+    (found,) = findings([failed], SOURCE, WHOLE)
     assert found.span == WHOLE
 
 
 def test_slow_code_is_a_warning():
     remark = Remark("tensor-core", "failed", 5, passed=False)
     slow = answered(frame=128, remarks=(remark, remark, Remark("memory", "failed", 5, passed=False)))
-    assert [(each.code, each.severity) for each in findings(slow, SOURCE, WHOLE)] == [
+    assert [(each.code, each.severity) for each in findings([slow], SOURCE, WHOLE)] == [
         ("TS706", Severity.WARNING),
         ("TS707", Severity.WARNING),
     ]
+
+
+def test_one_cause_gives_one_finding_for_all_targets() -> None:
+    def failed(target: str, message: str, *, aligned: bool) -> Assembly:
+        return Assembly(
+            "one", target, aligned, 1.0, error=AssemblyError("unsupported", "SomeError", message, "a.py", 3)
+        )
+
+    made = [
+        failed(target, f"fp8 is not supported on {target}", aligned=aligned)
+        for target in ("sm_80", "sm_89")
+        for aligned in (True, False)
+    ]
+    made.append(failed("sm_80", "another thing", aligned=True))
+    first, second = findings(made, SOURCE, WHOLE, kernel="ffn")
+    assert first.message == "kernel `ffn` can't run on sm_80, sm_89: fp8 is not supported on the target"
+    assert second.message == "kernel `ffn` can't run on sm_80: another thing"
 
 
 def test_the_worker_does_not_import_torch(assembler: Assembler, tmp_path: Path):
