@@ -38,12 +38,13 @@ def _ring(name: str, on_ints: Callable[[int, int], int], on_tensors: Tensors) ->
     def operation(
         x: Operand, y: Operand, /, *, rounding_mode: object = None, flush_to_zero: bool = False
     ) -> Any:  # noqa: ANN401 - a number for two constants
-        quick = on_whole(x, y, on_ints)
-        if quick is not None:
-            return quick
-        if both_constant(x, y):
-            require_device(name)
-            return on_ints(x, y)
+        if type(x) is not Tile:
+            quick = on_whole(x, y, on_ints)
+            if quick is not None:
+                return quick
+            if both_constant(x, y):
+                require_device(name)
+                return on_ints(x, y)
         left, right, dtype, poison = meet(x, y, name)
         require_arithmetic(dtype, name)
         refuse_bool(dtype, name)

@@ -111,10 +111,13 @@ def meet(x: Operand, y: Operand, name: str) -> tuple[torch.Tensor, torch.Tensor,
     """Bring two operands to their common dtype; return both, the dtype and the merged poison."""
     if isinstance(x, Value):
         if isinstance(y, Value):
-            dtype = promote(x.dtype, y.dtype)
-            if x.shape != y.shape:
+            left, right = x.data, y.data
+            if left.shape != right.shape:
                 check_shapes(x, y)
-            return cast(x, dtype), cast(y, dtype), dtype, merge_poison(x, y)
+            if x.dtype is y.dtype:
+                return left, right, x.dtype, merge_poison(x, y)
+            dtype = promote(x.dtype, y.dtype)
+            return cast_data(left, x.dtype, dtype), cast_data(right, y.dtype, dtype), dtype, merge_poison(x, y)
         if isinstance(y, (bool, int, float)):
             dtype = promote_constant(x.dtype, y)
             return cast(x, dtype), constant_of(y, dtype), dtype, x.poison

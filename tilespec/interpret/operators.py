@@ -48,13 +48,6 @@ _PLAIN: Final[dict[str, Callable[..., Any]]] = {
 }
 
 
-def _bound(function: Callable[..., Any]) -> Callable[..., Any]:
-    def method(self: Value, *args: Any, **keywords: Any) -> Any:  # noqa: ANN401 - passed through
-        return function(self, *args, **keywords)
-
-    return method
-
-
 def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def method(self: Value, other: Any) -> Any:  # noqa: ANN401 - passed through
         return function(other, self)
@@ -63,9 +56,9 @@ def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
 
 
 def _methods() -> dict[str, Callable[..., Any]]:
-    methods = {name: _bound(function) for name, function in _PLAIN.items()}
+    methods = dict(_PLAIN)
     for name, function in _BINARY.items():
-        methods[f"__{name}__"] = _bound(function)
+        methods[f"__{name}__"] = function
         methods[f"__r{name}__"] = _reflected(function)
     return methods
 
