@@ -68,6 +68,14 @@ class GoldenUpdates:
         path.write_bytes(text.encode())
         self.written.append(path)
 
+    def check_absent(self, path: Path) -> None:
+        """Fail if there is such a file, which nothing gives any more; with `--update-golden` remove it."""
+        if not path.exists():
+            return
+        assert self.update, f"{path} is given by nothing: run `make golden` and read the diff"
+        path.unlink()
+        self.written.append(path)
+
 
 _UPDATES: list[Path] = []
 
