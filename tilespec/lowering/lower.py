@@ -27,7 +27,7 @@ _DTYPES = frozenset(
 )
 
 
-_MOST_CALLS = 2048
+_MOST_CALLS = 1024
 """Calls of one kernel; a chain of so many is compiled for minutes, if at all."""
 
 _FRAMES_PER_CALL = 8

@@ -141,8 +141,8 @@ def _cast(node: Compute) -> Node:
 _OPPOSITE = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
 
 
-def _negation(node: Compute) -> Node:
-    (arg,) = node.args
+def _negation(node: Node) -> Node:
+    (arg,) = node.operands
     if isinstance(arg, Const):
         return literal("bool", not arg.value)
     if isinstance(arg, Compute) and arg.op == "not":
@@ -158,12 +158,19 @@ def _negation(node: Compute) -> Node:
 
 
 def _where(node: Compute) -> Node:
+    """Decide it, or write it as `where(condition, value, constant)`, the form in which masks are recognised."""
     condition, yes, no = node.args
-    if isinstance(condition, Compute) and condition.op == "not":
-        return compute("where", condition.args[0], no, yes, span=node.span)
     if isinstance(condition, Const):
         return yes if condition.value else no
-    return yes if yes is no else node
+    if yes is no:
+        return yes
+    if isinstance(condition, Compute) and condition.op == "not":
+        return compute("where", condition.args[0], no, yes, span=node.span)
+    if isinstance(yes, Const) and not isinstance(no, Const):
+        opposite = _negation(compute("not", condition))
+        if isinstance(opposite, Compute) and opposite.op != "not":
+            return compute("where", opposite, no, yes, span=node.span)
+    return node
 
 
 def _comparison(node: Compute) -> Node:

@@ -134,7 +134,7 @@ class ReferenceTooDeep(Rule):
     layers, say) make an expression that no compiler takes in reasonable time; a file of several kernels does the same
     work with the values between them in memory.
 
-    This fails, since the loop makes six thousand operations in a row:
+    This fails, since the loop makes twelve hundred operations in a row:
 
     ```tilespec
     KERNEL SPEC: iterate
@@ -147,7 +147,7 @@ class ReferenceTooDeep(Rule):
     Dependencies: none
     PyTorch Reference:
     def reference_iterate(x):
-        for step in range(3000):
+        for step in range(600):
             x = x * 0.5 + 1.0
         return x
     ```

@@ -43,13 +43,17 @@ def test_a_row_reduction_takes_the_output_axis_whose_loads_it_shares():
 def test_of_two_equal_extents_only_the_one_that_shares_loads_is_taken():
     (a, i), (d, j), (r, k) = axis("a", D), axis("d", D), axis("r", D)
     along_rows = Reduce("float32", "max", Load("float32", square, (k, j)), (r,))
-    made = unify(program(compute("sub", Load("float32", square, (i, j)), along_rows), (a, d), (D, D), (square,)))
+    made = unify(
+        program(compute("sub", Load("float32", square, (i, j)), along_rows), (a, d), (D, D), (square,))
+    )
     assert binders(made)[0].axes == (a,)
 
 
 def test_a_covariance_keeps_its_contraction_apart():
     (a, i), (d, j), (r, k) = axis("a", D), axis("d", D), axis("r", D)
-    value = Contract("float32", Load("float32", square, (i, k)), Load("float32", square, (j, k)), (r,), "float32")
+    value = Contract(
+        "float32", Load("float32", square, (i, k)), Load("float32", square, (j, k)), (r,), "float32"
+    )
     assert binders(unify(program(value, (a, d), (D, D), (square,))))[0].axes == (r,)
 
 
@@ -74,7 +78,9 @@ def test_attention_joins_softmax_and_second_product_but_not_the_head_dim():
     (t, n), (e, w), (p, m) = axis("t", S), axis("e", D), axis("p", S)
 
     def score(place: Expr) -> Contract:
-        return Contract("float32", Load("float32", q, (i, w)), Load("float32", key, (place, w)), (e,), "float32")
+        return Contract(
+            "float32", Load("float32", q, (i, w)), Load("float32", key, (place, w)), (e,), "float32"
+        )
 
     top = Reduce("float32", "max", score(m), (p,))
     weight = compute("exp", compute("sub", score(n), top))
@@ -99,7 +105,10 @@ def test_stores_share_axes_in_the_way_that_shares_loads():
     (a, i), (d, j), (c, n), (r, k) = axis("a", D), axis("d", D), axis("c", D), axis("r", D)
     whole = Store(Tensor("y", (D, D), "float32"), (i, j), Load("float32", square, (i, j)), (a, d))
     columns = Store(
-        Tensor("z", (D,), "float32"), (n,), Reduce("float32", "sum", Load("float32", square, (k, n)), (r,)), (c,)
+        Tensor("z", (D,), "float32"),
+        (n,),
+        Reduce("float32", "sum", Load("float32", square, (k, n)), (r,)),
+        (c,),
     )
     made = unify(Program("probe", (square,), (), (whole, columns)))
     assert made.stores[1].axes == (d,)
@@ -128,7 +137,9 @@ def test_split_goes_from_the_coarsest_divisor_down():
 def test_split_leaves_scans_alone():
     flat = Tensor("x", (B * S,), "float32")
     (e, i), (r, k) = axis("e", B * S), axis("r", B * S)
-    scan = Scan("float32", "sum", compute("mul", Load("float32", flat, (k,)), Load("float32", flat, (k // S,))), r, i)
+    scan = Scan(
+        "float32", "sum", compute("mul", Load("float32", flat, (k,)), Load("float32", flat, (k // S,))), r, i
+    )
     made = split(program(scan, (e,), (B * S,), (flat,)))
     assert made.stores[0].value.axis.extent == B * S
 
@@ -154,7 +165,9 @@ def test_a_scan_cannot_be_read_at_data():
 def test_names_follow_dims_and_avoid_what_is_taken():
     bias = Tensor("b", (D,), "float32")
     (p, i), (q, j), (r, k), (t, n) = axis("@1", B), axis("@2", D), axis("@3", D), axis("@4", const(3))
-    inner = Reduce("float32", "sum", compute("mul", Load("float32", x, (n, k)), Load("float32", x, (i, k))), (r, t))
+    inner = Reduce(
+        "float32", "sum", compute("mul", Load("float32", x, (n, k)), Load("float32", x, (i, k))), (r, t)
+    )
     value = compute("mul", compute("add", Load("float32", bias, (j,)), Load("float32", x, (i, j))), inner)
     made = name_axes(program(value, (p, q), (B, D), (x, bias)))
     assert [atom.name for atom in made.stores[0].axes] == ["b1", "d"]

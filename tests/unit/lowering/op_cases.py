@@ -62,11 +62,19 @@ def _pointwise() -> Iterator[Case]:
     yield "mul-int-float", lambda a, b: a * b, (whole(-5, 5, 3, 5), x)
     yield "add-half-single", lambda a, b: a + b, (real(3, 5, dtype=torch.float16), x)
     yield "add-half-scalar", lambda a: a + 1.25, (real(3, 5, dtype=torch.float16),)
-    yield "bf16", lambda a, b: torch.exp(a) * b, (real(3, 5, dtype=torch.bfloat16), real(5, dtype=torch.bfloat16))
+    yield (
+        "bf16",
+        lambda a, b: torch.exp(a) * b,
+        (real(3, 5, dtype=torch.bfloat16), real(5, dtype=torch.bfloat16)),
+    )
     yield "double", lambda a: torch.tanh(a) * 3, (real(3, 5, dtype=torch.float64),)
     yield "div-int", torch.div, (whole(-9, 9, 3, 5), whole(1, 5, 3, 5))
     for mode in ("floor", "trunc"):
-        yield f"div-{mode}", lambda a, b, mode=mode: torch.div(a, b, rounding_mode=mode), (x * 5, positive(3, 5))
+        yield (
+            f"div-{mode}",
+            lambda a, b, mode=mode: torch.div(a, b, rounding_mode=mode),
+            (x * 5, positive(3, 5)),
+        )
         yield f"div-{mode}-int", lambda a, b, mode=mode: torch.div(a, b, rounding_mode=mode), (whole(-9, 9, 3, 5), whole(1, 5, 3, 5))  # fmt: skip
     yield "floor-divide", lambda a, b: a // b, (whole(-9, 9, 3, 5), whole(1, 5, 3, 5))
     yield "remainder", torch.remainder, (x * 4, positive(3, 5))
@@ -81,8 +89,23 @@ def _pointwise() -> Iterator[Case]:
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
         yield f"{name}", getattr(torch, name), (whole(0, 3, 3, 5), whole(0, 3, 5))
         yield f"{name}-mixed", getattr(torch, name), (whole(0, 3, 3, 5), real(3, 5))
-        yield f"{name}-scalar", lambda a, name=name: getattr(torch, name)(a, 0.25), (real(3, 5, dtype=torch.float16),)
-    for name in ("maximum", "minimum", "atan2", "hypot", "copysign", "fmax", "fmin", "logaddexp", "heaviside", "xlogy"):
+        yield (
+            f"{name}-scalar",
+            lambda a, name=name: getattr(torch, name)(a, 0.25),
+            (real(3, 5, dtype=torch.float16),),
+        )
+    for name in (
+        "maximum",
+        "minimum",
+        "atan2",
+        "hypot",
+        "copysign",
+        "fmax",
+        "fmin",
+        "logaddexp",
+        "heaviside",
+        "xlogy",
+    ):
         yield name, getattr(torch, name), (positive(3, 5), positive(3, 5))
     for name in ("bitwise_and", "bitwise_or", "bitwise_xor"):
         yield name, getattr(torch, name), (whole(0, 99, 3, 5), whole(0, 99, 3, 5))
@@ -102,7 +125,11 @@ def _pointwise() -> Iterator[Case]:
     yield "clamp-int", lambda a: a.clamp(-2, 2), (whole(-9, 9, 3, 5),)
     yield "lerp", torch.lerp, (real(3, 5), real(3, 5), real(3, 5))
     yield "addcmul", lambda a, b, c: torch.addcmul(a, b, c, value=0.5), (real(3, 5), real(3, 5), real(3, 5))
-    yield "addcdiv", lambda a, b, c: torch.addcdiv(a, b, c, value=0.5), (real(3, 5), real(3, 5), positive(3, 5))
+    yield (
+        "addcdiv",
+        lambda a, b, c: torch.addcdiv(a, b, c, value=0.5),
+        (real(3, 5), real(3, 5), positive(3, 5)),
+    )
     yield "nan-to-num", torch.nan_to_num, (torch.tensor([1.0, math.nan, math.inf, -math.inf]),)
     yield "nan-to-num-half", torch.nan_to_num, (torch.tensor([1.0, math.nan, math.inf, -math.inf]).half(),)
     for name in ("isnan", "isinf", "isfinite", "signbit"):
@@ -113,8 +140,16 @@ def _pointwise() -> Iterator[Case]:
     yield "to-int", lambda a: (a * 5).to(torch.int32), (x,)
     yield "to-bool", lambda a: a.to(torch.bool), (torch.tensor([0.0, 0.4, -2.0]),)
     yield "bool-sum", lambda a: (a > 0).float() * 2, (x,)
-    yield "int8-wrap", lambda a, b: a + b, (whole(-128, 127, 3, 5, dtype=torch.int8), whole(-128, 127, 3, 5, dtype=torch.int8))
-    yield "promote-int8-uint8", lambda a, b: a + b, (whole(-128, 127, 3, 5, dtype=torch.int8), whole(0, 255, 3, 5, dtype=torch.uint8))
+    yield (
+        "int8-wrap",
+        lambda a, b: a + b,
+        (whole(-128, 127, 3, 5, dtype=torch.int8), whole(-128, 127, 3, 5, dtype=torch.int8)),
+    )
+    yield (
+        "promote-int8-uint8",
+        lambda a, b: a + b,
+        (whole(-128, 127, 3, 5, dtype=torch.int8), whole(0, 255, 3, 5, dtype=torch.uint8)),
+    )
     yield "zero-dim", lambda a, b: a * b, (real(3, 5, dtype=torch.float16), torch.tensor(0.3))
     yield "zero-dim-compare", lambda a, b: a < b, (whole(-3, 3, 3, 5), torch.tensor(0.3))
     yield "round-decimals", lambda a: torch.round(a, decimals=2), (x,)
@@ -157,9 +192,21 @@ def _views() -> Iterator[Case]:
     yield "rot90", lambda a: a.rot90(1, (0, 1)), (x,)
     yield "pixel-shuffle", lambda a: F.pixel_shuffle(a, 2), (real(2, 8, 3, 4),)
     yield "pixel-unshuffle", lambda a: F.pixel_unshuffle(a, 2), (real(2, 2, 6, 4),)
-    yield "channel-shuffle", lambda a: a.reshape(2, 3, 2, 4).transpose(1, 2).reshape(2, 6, 4), (real(2, 6, 4),)
-    yield "rope", lambda a, c, s: a * c + torch.cat([-a[..., 4:], a[..., :4]], -1) * s, (real(2, 3, 8), real(3, 8), real(3, 8))
-    yield "rope-pairs", lambda a, c: torch.stack([a[..., ::2] * c, a[..., 1::2] * c], -1).flatten(-2), (real(2, 3, 8), real(3, 4))
+    yield (
+        "channel-shuffle",
+        lambda a: a.reshape(2, 3, 2, 4).transpose(1, 2).reshape(2, 6, 4),
+        (real(2, 6, 4),),
+    )
+    yield (
+        "rope",
+        lambda a, c, s: a * c + torch.cat([-a[..., 4:], a[..., :4]], -1) * s,
+        (real(2, 3, 8), real(3, 8), real(3, 8)),
+    )
+    yield (
+        "rope-pairs",
+        lambda a, c: torch.stack([a[..., ::2] * c, a[..., 1::2] * c], -1).flatten(-2),
+        (real(2, 3, 8), real(3, 4)),
+    )
 
 
 def _joins() -> Iterator[Case]:
@@ -237,21 +284,45 @@ def _reductions() -> Iterator[Case]:
 
 def _norms() -> Iterator[Case]:
     yield "layer-norm", lambda a, w, b: F.layer_norm(a, (5,), w, b), (real(3, 4, 5), real(5), real(5))
-    yield "layer-norm-two", lambda a, w, b: F.layer_norm(a, (4, 5), w, b), (real(3, 4, 5), real(4, 5), real(4, 5))
+    yield (
+        "layer-norm-two",
+        lambda a, w, b: F.layer_norm(a, (4, 5), w, b),
+        (real(3, 4, 5), real(4, 5), real(4, 5)),
+    )
     yield "layer-norm-plain", lambda a: F.layer_norm(a, (5,)), (real(3, 5, dtype=torch.float16),)
     yield "rms-norm", lambda a, w: F.rms_norm(a, (5,), w, eps=1e-6), (real(3, 5), real(5))
     yield "rms-norm-eps", lambda a, w: F.rms_norm(a, (5,), w), (real(3, 5), real(5))
-    yield "rms-written", lambda a, w: a * torch.rsqrt(a.pow(2).mean(-1, keepdim=True) + 1e-6) * w, (real(3, 5), real(5))
+    yield (
+        "rms-written",
+        lambda a, w: a * torch.rsqrt(a.pow(2).mean(-1, keepdim=True) + 1e-6) * w,
+        (real(3, 5), real(5)),
+    )
     yield "group-norm", lambda a, w, b: F.group_norm(a, 2, w, b), (real(3, 6, 5), real(6), real(6))
     yield "group-norm-2d", lambda a: F.silu(F.group_norm(a, 3)), (real(2, 6, 4, 5),)
     yield "instance-norm", lambda a: F.instance_norm(a), (real(2, 3, 4, 5),)
-    yield "instance-norm-affine", lambda a, w, b: F.instance_norm(a, weight=w, bias=b), (real(2, 3, 4), real(3), real(3))
-    yield "batch-norm", lambda a, w, b: F.batch_norm(a, None, None, w, b, training=True), (real(4, 3, 5), real(3), real(3))
+    yield (
+        "instance-norm-affine",
+        lambda a, w, b: F.instance_norm(a, weight=w, bias=b),
+        (real(2, 3, 4), real(3), real(3)),
+    )
+    yield (
+        "batch-norm",
+        lambda a, w, b: F.batch_norm(a, None, None, w, b, training=True),
+        (real(4, 3, 5), real(3), real(3)),
+    )
     yield "batch-norm-eval", lambda a, m, v, w, b: F.batch_norm(a, m, v, w, b), (real(4, 3, 5), real(3), positive(3), real(3), real(3))  # fmt: skip
-    yield "batch-norm-linear", lambda a, w: F.batch_norm(a @ w, None, None, training=True), (real(7, 3), real(3, 5))
+    yield (
+        "batch-norm-linear",
+        lambda a, w: F.batch_norm(a @ w, None, None, training=True),
+        (real(7, 3), real(3, 5)),
+    )
     yield "softmax", lambda a: torch.softmax(a, 1), (real(3, 4, 5),)
     yield "softmax-half", lambda a: torch.softmax(a, -1), (real(3, 4, dtype=torch.float16),)
-    yield "softmax-dtype", lambda a: torch.softmax(a, -1, dtype=torch.float32), (real(3, 4, dtype=torch.float16),)
+    yield (
+        "softmax-dtype",
+        lambda a: torch.softmax(a, -1, dtype=torch.float32),
+        (real(3, 4, dtype=torch.float16),),
+    )
     yield "log-softmax", lambda a: torch.log_softmax(a, 0), (real(3, 4, 5),)
     yield "softmin", lambda a: F.softmin(a, 1), (real(3, 4),)
     yield "local-response", lambda a: F.local_response_norm(a, 3), (real(2, 6, 4),)
@@ -277,11 +348,19 @@ def _contractions() -> Iterator[Case]:
     yield "addmv", torch.addmv, (real(3), real(3, 4), real(4))
     yield "addbmm", torch.addbmm, (real(3, 5), real(2, 3, 4), real(2, 4, 5))
     yield "einsum", lambda a, b: torch.einsum("bijl,lk->bijk", a, b), (real(2, 3, 2, 4), real(4, 5))
-    yield "einsum-batch", lambda a, b: torch.einsum("bhid,bhjd->bhij", a, b), (real(2, 2, 3, 4), real(2, 2, 5, 4))
+    yield (
+        "einsum-batch",
+        lambda a, b: torch.einsum("bhid,bhjd->bhij", a, b),
+        (real(2, 2, 3, 4), real(2, 2, 5, 4)),
+    )
     yield "tensordot", lambda a, b: torch.tensordot(a, b, 2), (real(2, 3, 4), real(3, 4, 5))
     yield "bilinear", F.bilinear, (real(3, 4), real(3, 5), real(2, 4, 5), real(2))
     yield "diagonal-matrix", lambda a, b: torch.diag(a) @ b, (real(3), real(3, 4))
-    yield "mlp", lambda x, g, u, d: (F.silu(x @ g) * (x @ u)) @ d + x, (real(3, 4), real(4, 6), real(4, 6), real(6, 4))
+    yield (
+        "mlp",
+        lambda x, g, u, d: (F.silu(x @ g) * (x @ u)) @ d + x,
+        (real(3, 4), real(4, 6), real(4, 6), real(6, 4)),
+    )
     yield "norm-linear", lambda x, g, w: F.rms_norm(x, (4,), g, 1e-6) @ w, (real(3, 4), real(4), real(4, 5))
     yield "square-residual", lambda x, w: F.layer_norm(x @ w + x, (4,)), (real(3, 4), real(4, 4))
     yield "covariance", lambda x: (x - x.mean(0)).T @ (x - x.mean(0)) / 4, (real(5, 3),)
@@ -290,8 +369,16 @@ def _contractions() -> Iterator[Case]:
     shape = (real(2, 3, 5, 4), real(2, 3, 6, 4), real(2, 3, 6, 4))
     yield "sdpa", F.scaled_dot_product_attention, shape
     yield "sdpa-causal", lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), (real(2, 3, 6, 4), real(2, 3, 6, 4), real(2, 3, 6, 4))  # fmt: skip
-    yield "sdpa-mask", lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m), (*shape, real(5, 6))
-    yield "sdpa-bool", lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m > -1), (*shape, real(5, 6))
+    yield (
+        "sdpa-mask",
+        lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m),
+        (*shape, real(5, 6)),
+    )
+    yield (
+        "sdpa-bool",
+        lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m > -1),
+        (*shape, real(5, 6)),
+    )
     yield "sdpa-scale", lambda q, k, v: F.scaled_dot_product_attention(q, k, v, scale=0.3), shape
     yield "sdpa-gqa", lambda q, k, v: F.scaled_dot_product_attention(q, k, v, enable_gqa=True), (real(2, 4, 5, 4), real(2, 2, 6, 4), real(2, 2, 6, 4))  # fmt: skip
     yield "attention", lambda q, k, v: torch.softmax(q @ k.mT / 2, -1) @ v, shape
@@ -300,7 +387,11 @@ def _contractions() -> Iterator[Case]:
 
 def _convolutions() -> Iterator[Case]:
     one, two, three = real(2, 4, 9), real(2, 4, 7, 8), real(2, 4, 5, 4, 6)
-    for name, x, weight in (("1d", one, real(6, 4, 3)), ("2d", two, real(6, 4, 3, 2)), ("3d", three, real(6, 4, 2, 3, 2))):
+    for name, x, weight in (
+        ("1d", one, real(6, 4, 3)),
+        ("2d", two, real(6, 4, 3, 2)),
+        ("3d", three, real(6, 4, 2, 3, 2)),
+    ):
         make = getattr(F, f"conv{name}")
         yield f"conv{name}", make, (x, weight, real(6))
         yield f"conv{name}-strided", lambda a, w, m=make: m(a, w, stride=2, padding=1), (x, weight)
@@ -317,15 +408,39 @@ def _convolutions() -> Iterator[Case]:
     yield "fold", lambda a: F.fold(a, (5, 6), (2, 3), stride=2, padding=1, dilation=1), (real(2, 12, 9),)
     yield "unfold-image", lambda a: F.unfold(a, (2, 3), stride=2, padding=1), (two,)
     yield "conv1d-causal", lambda a, w: F.conv1d(F.pad(a, (2, 0)), w), (one, real(6, 4, 3))
-    for name, x, weight in (("1d", one, real(4, 6, 3)), ("2d", two, real(4, 6, 3, 2)), ("3d", three, real(4, 6, 2, 3, 2))):
+    for name, x, weight in (
+        ("1d", one, real(4, 6, 3)),
+        ("2d", two, real(4, 6, 3, 2)),
+        ("3d", three, real(4, 6, 2, 3, 2)),
+    ):
         make = getattr(F, f"conv_transpose{name}")
         yield f"convT{name}", make, (x, weight, real(6))
-        yield f"convT{name}-strided", lambda a, w, m=make: m(a, w, stride=2, padding=1, output_padding=1), (x, weight)
-    yield "convT1d-dilated", lambda a, w: F.conv_transpose1d(a, w, stride=2, padding=1, dilation=2), (one, real(4, 6, 3))
-    yield "convT1d-coprime", lambda a, w: F.conv_transpose1d(a, w, stride=3, padding=1, dilation=2), (one, real(4, 6, 5))
-    yield "convT1d-common", lambda a, w: F.conv_transpose1d(a, w, stride=4, padding=2, dilation=6), (one, real(4, 6, 3))
+        yield (
+            f"convT{name}-strided",
+            lambda a, w, m=make: m(a, w, stride=2, padding=1, output_padding=1),
+            (x, weight),
+        )
+    yield (
+        "convT1d-dilated",
+        lambda a, w: F.conv_transpose1d(a, w, stride=2, padding=1, dilation=2),
+        (one, real(4, 6, 3)),
+    )
+    yield (
+        "convT1d-coprime",
+        lambda a, w: F.conv_transpose1d(a, w, stride=3, padding=1, dilation=2),
+        (one, real(4, 6, 5)),
+    )
+    yield (
+        "convT1d-common",
+        lambda a, w: F.conv_transpose1d(a, w, stride=4, padding=2, dilation=6),
+        (one, real(4, 6, 3)),
+    )
     yield "convT2d-groups", lambda a, w: F.conv_transpose2d(a, w, stride=(2, 3), padding=(1, 2), dilation=(2, 1), groups=2), (two, real(4, 3, 3, 5))  # fmt: skip
-    yield "convT2d-stride-5", lambda a, w: F.conv_transpose2d(a, w, stride=5, padding=1, dilation=2), (two, real(4, 6, 3, 3))
+    yield (
+        "convT2d-stride-5",
+        lambda a, w: F.conv_transpose2d(a, w, stride=5, padding=1, dilation=2),
+        (two, real(4, 6, 3, 3)),
+    )
     infinite = one.clone()
     infinite[0, 1, 4] = math.inf
     yield "convT1d-infinite", lambda a, w: F.conv_transpose1d(a, w, stride=2), (infinite, real(4, 6, 3).abs())
@@ -339,16 +454,31 @@ def _pools() -> Iterator[Case]:
         yield f"max{name}-padded", lambda a, m=biggest: m(a, 3, stride=2, padding=1), (x,)
         yield f"max{name}-dilated", lambda a, m=biggest: m(a, 2, stride=1, dilation=2), (x,)
         yield f"max{name}-ceil", lambda a, m=biggest: m(a, 2, stride=2, ceil_mode=True), (x,)
-        yield f"max{name}-indices", lambda a, m=biggest: list(m(a, 3, stride=2, padding=1, return_indices=True)), (x,)
+        yield (
+            f"max{name}-indices",
+            lambda a, m=biggest: list(m(a, 3, stride=2, padding=1, return_indices=True)),
+            (x,),
+        )
         yield f"avg{name}", lambda a, m=mean: m(a, 2), (x,)
         yield f"avg{name}-padded", lambda a, m=mean: m(a, 3, stride=2, padding=1), (x,)
-        yield f"avg{name}-inner", lambda a, m=mean: m(a, 3, stride=2, padding=1, count_include_pad=False), (x,)
+        yield (
+            f"avg{name}-inner",
+            lambda a, m=mean: m(a, 3, stride=2, padding=1, count_include_pad=False),
+            (x,),
+        )
         yield f"avg{name}-ceil", lambda a, m=mean: m(a, 2, stride=2, ceil_mode=True), (x,)
-        adaptive_mean, adaptive_max = getattr(F, f"adaptive_avg_pool{name}"), getattr(F, f"adaptive_max_pool{name}")
+        adaptive_mean, adaptive_max = (
+            getattr(F, f"adaptive_avg_pool{name}"),
+            getattr(F, f"adaptive_max_pool{name}"),
+        )
         yield f"adaptive-avg{name}-one", lambda a, m=adaptive_mean: m(a, 1), (x,)
         yield f"adaptive-avg{name}-ragged", lambda a, m=adaptive_mean: m(a, 3), (x,)
         yield f"adaptive-max{name}", lambda a, m=adaptive_max: m(a, 3), (x,)
-        yield f"adaptive-max{name}-indices", lambda a, m=adaptive_max: list(m(a, 3, return_indices=True)), (x,)
+        yield (
+            f"adaptive-max{name}-indices",
+            lambda a, m=adaptive_max: list(m(a, 3, return_indices=True)),
+            (x,),
+        )
     yield "adaptive-avg2d-whole", lambda a: F.adaptive_avg_pool2d(a, (3, 4)), (two,)
     yield "avg2d-divisor", lambda a: F.avg_pool2d(a, 2, divisor_override=3), (two,)
     yield "max2d-half", lambda a: F.max_pool2d(a, 2, padding=1), (two.half(),)
@@ -370,14 +500,22 @@ def _scans() -> Iterator[Case]:
     yield "cumsum-masked", lambda a, m: torch.cumsum(a * (m > 0), 1), (x, real(3, 6))
     yield "cumsum-one", lambda a: torch.cumsum(a, 1), (real(3, 1),)
     yield "diff", lambda a: torch.diff(a, dim=1), (x,)
-    yield "segment-sum", lambda a: torch.exp(a.cumsum(-1).unsqueeze(-1) - a.cumsum(-1).unsqueeze(-2)).tril(), (x,)
+    yield (
+        "segment-sum",
+        lambda a: torch.exp(a.cumsum(-1).unsqueeze(-1) - a.cumsum(-1).unsqueeze(-2)).tril(),
+        (x,),
+    )
 
 
 def _sorts() -> Iterator[Case]:
     x = real(3, 4, 9)
     with_nan = torch.tensor([[2.0, math.nan, -1.0, 2.0], [0.0, 5.0, 5.0, -3.0]])
     yield "sort", lambda a: list(torch.sort(a, -1)), (x,)
-    yield "sort-down", lambda a: list(torch.sort(a, dim=1, descending=True, stable=True)), (whole(0, 3, 3, 9),)
+    yield (
+        "sort-down",
+        lambda a: list(torch.sort(a, dim=1, descending=True, stable=True)),
+        (whole(0, 3, 3, 9),),
+    )
     yield "sort-nan", lambda a: list(torch.sort(a, stable=True)), (with_nan,)
     yield "sort-nan-down", lambda a: list(torch.sort(a, descending=True, stable=True)), (with_nan,)
     yield "argsort", lambda a: torch.argsort(a, 0), (x,)
@@ -390,8 +528,16 @@ def _sorts() -> Iterator[Case]:
     yield "median-flat", torch.median, (real(7),)
     yield "quantile", lambda a: torch.quantile(a, 0.3, dim=-1), (x,)
     yield "bucketize", torch.bucketize, (x, torch.tensor([-1.0, 0.0, 1.0]))
-    yield "bucketize-right", lambda a, b: torch.bucketize(a, b, right=True), (whole(0, 5, 9), torch.tensor([1, 2, 4]))
-    yield "searchsorted", torch.searchsorted, (torch.tensor([[1.0, 2.0, 4.0], [0.0, 3.0, 5.0]]), real(2, 6) * 3)
+    yield (
+        "bucketize-right",
+        lambda a, b: torch.bucketize(a, b, right=True),
+        (whole(0, 5, 9), torch.tensor([1, 2, 4])),
+    )
+    yield (
+        "searchsorted",
+        torch.searchsorted,
+        (torch.tensor([[1.0, 2.0, 4.0], [0.0, 3.0, 5.0]]), real(2, 6) * 3),
+    )
 
 
 def _gathers() -> Iterator[Case]:
@@ -415,7 +561,11 @@ def _gathers() -> Iterator[Case]:
     yield "scatter-add", lambda a, i, s: a.scatter_add(1, i, s), (x, whole(0, 7, 5, 9), real(5, 9))
     yield "scatter-add-short", lambda a, i, s: a.scatter_add(0, i, s), (x, whole(0, 5, 3, 4), real(3, 4))
     for how in ("sum", "prod", "mean", "amax", "amin"):
-        yield f"scatter-{how}", lambda a, i, s, h=how: a.scatter_reduce(1, i, s, h), (x, whole(0, 7, 5, 9), real(5, 9))
+        yield (
+            f"scatter-{how}",
+            lambda a, i, s, h=how: a.scatter_reduce(1, i, s, h),
+            (x, whole(0, 7, 5, 9), real(5, 9)),
+        )
         yield f"scatter-{how}-new", lambda a, i, s, h=how: a.scatter_reduce(1, i, s, h, include_self=False), (x, whole(0, 7, 5, 9), real(5, 9))  # fmt: skip
     yield "index-add", lambda a, i, s: a.index_add(0, i, s), (x, whole(0, 5, 9), real(9, 7))
     yield "index-copy", lambda a, i, s: a.index_copy(0, i, s), (x, torch.tensor([3, 0]), real(2, 7))
@@ -477,12 +627,24 @@ def _resizes() -> Iterator[Case]:
     yield "nearest-3d", lambda a: F.interpolate(a, scale_factor=2), (real(1, 2, 2, 3, 4),)
     yield "linear", lambda a: F.interpolate(a, size=9, mode="linear"), (real(2, 3, 5),)
     yield "bilinear-resize", lambda a: F.interpolate(a, scale_factor=2, mode="bilinear"), (two,)
-    yield "bilinear-aligned", lambda a: F.interpolate(a, size=(9, 7), mode="bilinear", align_corners=True), (two,)
+    yield (
+        "bilinear-aligned",
+        lambda a: F.interpolate(a, size=(9, 7), mode="bilinear", align_corners=True),
+        (two,),
+    )
     yield "bilinear-size", lambda a: F.interpolate(a, size=(7, 3), mode="bilinear"), (two,)
     yield "trilinear", lambda a: F.interpolate(a, scale_factor=2, mode="trilinear"), (real(1, 2, 2, 3, 4),)
     for mode in ("bilinear", "nearest"):
-        yield f"grid-{mode}", lambda a, g, m=mode: F.grid_sample(a, g, mode=m, align_corners=False), (two, unit(2, 3, 4, 2) * 1.3)
-    yield "grid-border", lambda a, g: F.grid_sample(a, g, padding_mode="border", align_corners=True), (two, unit(2, 3, 4, 2) * 1.3)
+        yield (
+            f"grid-{mode}",
+            lambda a, g, m=mode: F.grid_sample(a, g, mode=m, align_corners=False),
+            (two, unit(2, 3, 4, 2) * 1.3),
+        )
+    yield (
+        "grid-border",
+        lambda a, g: F.grid_sample(a, g, padding_mode="border", align_corners=True),
+        (two, unit(2, 3, 4, 2) * 1.3),
+    )
     yield "bicubic", lambda a: F.interpolate(a, scale_factor=2, mode="bicubic"), (two,)
 
 
@@ -525,4 +687,8 @@ FAMILIES: dict[str, Callable[[], Iterator[Case]]] = {
 
 def cases() -> list[Case]:
     """Return every case, named `family/case`."""
-    return [(f"{family}/{name}", make, inputs) for family, listed in FAMILIES.items() for name, make, inputs in listed()]
+    return [
+        (f"{family}/{name}", make, inputs)
+        for family, listed in FAMILIES.items()
+        for name, make, inputs in listed()
+    ]

@@ -29,7 +29,9 @@ def test_cases_cover_every_family_once():
 
 @pytest.mark.parametrize(("make", "inputs"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning", "ignore::FutureWarning")
-def test_a_lowered_program_computes_what_torch_does(make: Callable[..., object], inputs: tuple[torch.Tensor, ...]):
+def test_a_lowered_program_computes_what_torch_does(
+    make: Callable[..., object], inputs: tuple[torch.Tensor, ...]
+):
     graph = record(make, *inputs)
     program, findings = lower(graph)
     assert findings == []

@@ -49,7 +49,9 @@ def arguments(made: Kernel, sizes: dict[str, int], seed: int) -> dict[str, torch
 def test_one_program_is_right_for_all_sizes(case: Symbolic):
     made, program = lowered(case)
     assert verify(program) == ()
-    symbols = sorted({name for item in (*made.tensors, *made.outputs) for size in item.shape for name in size.symbols})
+    symbols = sorted(
+        {name for item in (*made.tensors, *made.outputs) for size in item.shape for name in size.symbols}
+    )
     chance = random.Random(case.name)
     for trial in range(4):
         sizes = {name: chance.randint(case.least.get(name, 1), 6) for name in symbols}
@@ -67,7 +69,9 @@ def test_one_program_is_right_for_all_sizes(case: Symbolic):
 @pytest.mark.parametrize("case", SYMBOLIC, ids=[case.name for case in SYMBOLIC])
 def test_widening_gives_the_golden(case: Symbolic):
     made, program = lowered(case)
-    symbols = {name for item in (*made.tensors, *made.outputs) for size in item.shape for name in size.symbols}
+    symbols = {
+        name for item in (*made.tensors, *made.outputs) for size in item.shape for name in size.symbols
+    }
     sizes = {name: 5 for name in symbols}
     given = arguments(made, sizes, 11)
     scalars = {item.name: item.default for item in made.scalars}
