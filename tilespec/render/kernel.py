@@ -21,6 +21,7 @@ from tilespec.ir.nodes import (
     Node,
     Parameter,
     Reduce,
+    Scan,
     Store,
     Tensor,
     postorder,
@@ -59,6 +60,8 @@ class KernelText:
     scalars: tuple[tuple[str, str], ...]
     sizes: tuple[str, ...]
     blocks: tuple[str, ...]
+    tma_store: bool
+    """Whether the kernel takes `TMA_STORE`, a constant that forbids TMA stores when False."""
     body: tuple[str, ...]
     helpers: tuple[str, ...]
     lines_of: tuple[tuple[int, Span], ...] = ()
@@ -104,6 +107,7 @@ class _Writer:
             self.users[root] = self.users.get(root, 0) + 1
         self.assigned = self.outermost()
         self.inverses: dict[tuple[Node, Frame], tuple[_Scope, Text]] = {}
+        self.tile_stores = 0
         self.open: list[_Scope] = []
         self.access_memo: dict[Load, TileAccess | Gather] = {}
         self.padding = choose_padding(self.roots, self.access)
@@ -217,7 +221,7 @@ class _Writer:
     def worth_a_name(self, node: Node, text: Text) -> bool:
         if isinstance(node, Const | Parameter) or re.fullmatch(r"-?[\w.]+", text.code):
             return False
-        if isinstance(node, Load | Reduce | Contract):
+        if isinstance(node, Load | Reduce | Contract | Scan):
             return True
         return node in self.assigned or self.users[node] > 1 or len(text.code) > _WIDE
 
@@ -289,6 +293,8 @@ class _Writer:
             return text
         if isinstance(node, Reduce | Contract):
             return self.fold(node, scope)
+        if isinstance(node, Scan):
+            return self.scan(node, frame, scope)
         message = f"no rendering of {type(node).__name__}"
         raise TypeError(message)
 
@@ -452,7 +458,8 @@ class _Writer:
         index_, shape_, order, fits = self.tile_place(access, frame, scope)
         if not fits:
             code = f"{code}.reshape({self.tuple(shape_)})"
-        scope.block.line(f"ct.store({name}, {self.tuple(index_)}, {code}{order})")
+        self.tile_stores += 1
+        scope.block.line(f"ct.store({name}, {self.tuple(index_)}, {code}{order}, allow_tma=TMA_STORE)")
 
     def _skips(self, store: Store, axis: AxisAtom) -> bool:
         return any(
@@ -545,8 +552,13 @@ class _Writer:
             dealt = self.plan.plan(axis).dealt
             if dealt is not None:
                 count = f"{dealt.name}, {count}, {self.size(dealt.extent).code}"
-            header = f"for {axis.name} in range({count}):"
             block = Block()
+            if self.plan.plan(axis).backward:
+                step = self.unique("step", scope)
+                header = f"for {step} in range({count}):"
+                block.line(f"{axis.name} = {count} - 1 - {step}")
+            else:
+                header = f"for {axis.name} in range({count}):"
             pending.append((scope, header, block))
             scope = _Scope(block, scope.loops | {axis}, scope)
             self.open.append(scope)
@@ -558,7 +570,7 @@ class _Writer:
             self.open.pop()
             outer.block.entries.extend([header, block])
 
-    def identity(self, node: Reduce | Contract) -> Text:
+    def identity(self, node: Reduce | Contract | Scan) -> Text:
         if isinstance(node, Contract):
             return constant(0, node.dtype)
         value = IDENTITY[node.op]
@@ -610,7 +622,39 @@ class _Writer:
             padded_value(side, axis, self.access, self.padding) == 0 for side in (node.left, node.right)
         )
 
-    def combine(self, node: Reduce | Contract, lanes: Text, operand: Text) -> Text:
+    def scan(self, node: Scan, frame: Frame, scope: _Scope) -> Text:
+        """Write the running value along a looped axis: that of the tile, on top of what the tiles before carry over."""
+        axis, place = node.axis, frame.index(node.axis)
+        operand = self.value(node.arg, frame, scope)
+        if node.reverse and self.ragged(axis) and padded_value(node.arg, axis, self.access, self.padding) != IDENTITY[node.op]:
+            mask = binary("<", self.positions(axis, frame, scope), self.size(axis.extent))
+            operand = call("ct.where", mask, operand, self.identity(node))
+        if axis not in node.arg.free:
+            operand = call("ct.broadcast_to", operand, self.tuple(self.shape(node.arg.free | {axis}, frame)))
+        direction = ", reverse=True" if node.reverse else ""
+        if node.op in {"sum", "prod"}:
+            within = atom(f"ct.cum{node.op}({operand.code}, axis={place}{direction})")
+        else:
+            self.helpers[f"running_{node.op}"] = None
+            within = atom(f"ct.scan({operand.code}, {place}, running_{node.op}, {self.identity(node).code}{direction})")
+        if not self.plan.role(axis).in_loop:
+            return within
+        while scope.parent is not None and axis in scope.parent.loops:
+            scope = scope.parent
+        outer = scope.parent
+        assert outer is not None  # noqa: S101 - a looped axis has a loop
+        carry = self.unique("carry", outer)
+        shape = self.tuple(self.shape(node.arg.free - {axis}, frame))
+        outer.block.line(f"{carry} = ct.full({shape}, {self.identity(node).code}, dtype={cutile_dtype(node.dtype)})")
+        name = self.unique(self.hint(node), scope)
+        self.comment(node, scope)
+        scope.block.line(f"{name} = {self.combine(node, atom(carry), within).code}")
+        last = ["0"] * len(frame)
+        last[place] = "0" if node.reverse else f"{self.block_of(axis)} - 1"
+        scope.block.line(f"{carry} = ct.extract({name}, {self.tuple(last)}, {shape})")
+        return atom(name)
+
+    def combine(self, node: Reduce | Contract | Scan, lanes: Text, operand: Text) -> Text:
         if isinstance(node, Contract) or node.op == "sum":
             return binary("+", lanes, operand)
         if node.op == "prod":
@@ -682,6 +726,7 @@ class _Writer:
             scalars=parameters,
             sizes=tuple(self.sizes),
             blocks=tuple(item.block for item in self.plan.axes if item.block in self.blocks),
+            tma_store=self.tile_stores > 0,
             body=tuple(block.lines()),
             helpers=tuple(self.helpers),
         )

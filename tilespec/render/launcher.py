@@ -10,11 +10,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tilespec.ir.nodes import Program, Tensor
-from tilespec.model.dims import ONE, Expr, sym
+from tilespec.model.dims import ONE, Expr, product, sym
 from tilespec.render.kernel import ArrayParameter, KernelText
 from tilespec.schedule.plan import AxisPlan, Cover, Fill, Fixed, KernelPlan, ModulePlan, Role
 
 __all__ = ["LaunchText", "bind_symbols", "write_launcher"]
+
+
+_ITEMSIZE = {"float64": 8, "int64": 8, "float32": 4, "int32": 4, "float16": 2, "bfloat16": 2, "int16": 2} | dict.fromkeys(
+    ("bool", "int8", "uint8", "float8_e4m3fn", "float8_e5m2"), 1
+)
 
 
 @dataclass(frozen=True)
@@ -184,10 +189,21 @@ def _variant_lines(variants: Sequence[tuple[str, KernelText]], suffix: str) -> l
                 lines.append(f"{indent}{item.block} = {_block(item)}")
         lines.append(f"{indent}grid{suffix} = ({_grid(plan)}, 1, 1)")
         lines.append(f"{indent}kernel{suffix} = {name}")
-        constants = ", ".join([*text.sizes, *text.blocks])
-        comma = "," if len(text.sizes) + len(text.blocks) == 1 else ""
-        lines.append(f"{indent}constants{suffix} = ({constants}{comma})")
+        parts = [*text.sizes, *text.blocks]
+        if text.tma_store:
+            # A TMA store of a contiguous array that is no multiple of 16 bytes, possible where all dims but one have
+            # extent 1, writes up to the next 16 bytes (tileiras 13.4, sm_90).
+            whole = [_bytes(array) for array in text.arrays if array.written]
+            lines.append(f"{indent}TMA_STORE = {' and '.join(dict.fromkeys(whole))}")
+            parts.append("TMA_STORE")
+        lines.append(f"{indent}constants{suffix} = ({', '.join(parts)}{',' if len(parts) == 1 else ''})")
     return lines
+
+
+def _bytes(array: ArrayParameter) -> str:
+    """Write whether an output is a multiple of 16 bytes."""
+    size = product(array.tensor.shape) * _ITEMSIZE[array.tensor.dtype]
+    return str(size.value % 16 == 0) if size.value is not None else f"({size}) % 16 == 0"
 
 
 def _condition(plan: KernelPlan) -> str:

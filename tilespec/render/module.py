@@ -167,6 +167,7 @@ def _kernel(name: str, text: KernelText) -> dict[str, Any]:
     parameters += [item for item, _ in text.scalars]
     parameters += list(text.sizes)
     parameters += [f"{item}: ct.Constant[int]" for item in text.blocks]
+    parameters += ["TMA_STORE: ct.Constant[bool]"] if text.tma_store else []
     stores = ", ".join(
         f"{store.tensor.name}[{', '.join(str(item) for item in store.index)}]" for store in text.plan.program.stores
     )

@@ -132,6 +132,16 @@ def mma_float32(a, b):
     product = ct.mma(a_high, b_low, product)
     return ct.mma(a_high, b_high, product)
 ''',
+    "running_max": '''
+def running_max(x, y):
+    """The larger one; NaN wins."""
+    return ct.maximum(x, y, propagate_nan=True)
+''',
+    "running_min": '''
+def running_min(x, y):
+    """The smaller one; NaN wins."""
+    return ct.minimum(x, y, propagate_nan=True)
+''',
     "sigmoid": '''
 def sigmoid(x):
     """1 / (1 + e^-x); tends to 0 and 1 without overflow."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tilespec.ir.nodes import Load, Node, Program, Reduce, Store, Tensor, postorder, rewrite
+from tilespec.ir.build import axis_expr
+from tilespec.ir.nodes import Contract, Load, Node, Program, Reduce, Scan, Store, Tensor, postorder, rewrite
 from tilespec.model.dims import axis, const
 from tilespec.schedule import families
 from tilespec.schedule.plan import Decline, Launch, ModulePlan
@@ -34,7 +35,7 @@ def _schedule(program: Program, dealt: str | None, declined: list[Decline]) -> L
         share = next(item for item in program.stores[0].axes if item.name == dealt)
         plans = families.reduction(program, share)
         return None if isinstance(plans, Decline) else Launch(program, tuple(plans))
-    for family in (families.pointwise, families.contraction, families.reduction):
+    for family in (families.pointwise, families.contraction, families.scan, families.reduction):
         plans = family(program)
         if isinstance(plans, Decline):
             declined.append(plans)
@@ -44,8 +45,13 @@ def _schedule(program: Program, dealt: str | None, declined: list[Decline]) -> L
 
 
 def _steps(program: Program, workspaces: list[Tensor]) -> list[tuple[Program, str | None]]:
-    """Cut reductions to a single value in two: blocks reduce shares, a last step joins them; then group by axes."""
+    """Cut a program into launches: what has to stand in memory before the rest can read it; then group by axes.
+
+    Reductions to a single value are cut in two: blocks reduce shares, the next step joins them. A scan that is not stored
+    as it is goes to memory first.
+    """
     steps: list[tuple[Program, str | None]] = []
+    program = _store_scans(program, workspaces, steps)
     while True:
         total = next(
             (
@@ -90,6 +96,40 @@ def _steps(program: Program, workspaces: list[Tensor]) -> list[tuple[Program, st
         groups.setdefault(tuple(item.extent for item in store.axes), []).append(store)
     steps.extend((replace(program, stores=tuple(stores)), None) for stores in groups.values())
     return steps
+
+
+def _store_scans(program: Program, workspaces: list[Tensor], steps: list[tuple[Program, str | None]]) -> Program:
+    """Give every scan that its store can't run along a launch of its own, innermost first."""
+    while True:
+        nodes = list(postorder(store.value for store in program.stores))
+        scans = [node for node in nodes if isinstance(node, Scan)]
+        reduces = any(isinstance(node, Reduce | Contract) for node in nodes)
+        fitting = len({(node.axis, node.reverse) for node in scans}) <= 1 and not reduces
+        if not scans or (fitting and all(node.at.axis == node.axis for node in scans)):
+            return program
+        first = scans[0]
+        kept = sorted(first.arg.free - {first.axis}, key=lambda item: item.name)
+        axes = (*kept, first.axis)
+        workspace = Tensor(f"scan_{len(workspaces) + 1}", tuple(item.extent for item in axes), first.dtype)
+        workspaces.append(workspace)
+        here = axis_expr(first.axis)
+        value = replace(first, at=here)
+        index = tuple(axis_expr(item) for item in axes)
+        steps.append(
+            (
+                Program(f"{program.name}_scan", program.inputs, program.parameters, (Store(workspace, index, value, axes),)),
+                None,
+            )
+        )
+        load = Load(first.dtype, workspace, (*(axis_expr(item) for item in kept), first.at))
+        memo: dict[Node, Node] = {first: load}
+        program = replace(
+            program,
+            inputs=(*program.inputs, workspace),
+            stores=tuple(
+                replace(store, value=rewrite(store.value, lambda node: node, memo)) for store in program.stores
+            ),
+        )
 
 
 def _is_join(node: Reduce) -> bool:

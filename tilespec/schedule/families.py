@@ -23,7 +23,7 @@ from tilespec.schedule.plan import (
 )
 from tilespec.schedule.regroup import merge_axes, mergeable_groups, substitute_axes
 
-__all__ = ["contraction", "merged", "pointwise", "reduction"]
+__all__ = ["contraction", "merged", "pointwise", "reduction", "scan"]
 
 _ROW_LIMIT = 16384
 _NARROW_ROW = 4096
@@ -289,6 +289,36 @@ def _column_reduction(
     axes.append(AxisPlan(depth, Role.LOOP, Cover(32)))
     axes = _deal(axes, program, dealt)
     return [_plan("reduction", program, axes, [(depth, inner)], "column")]
+
+
+def scan(program: Program) -> list[KernelPlan] | Decline:
+    """Schedule running sums: a loop over the tiles of the scanned axis that carries the last value on."""
+    program = merged(program)
+    scans = [node for node in postorder(store.value for store in program.stores) if isinstance(node, Scan)]
+    if not scans:
+        return Decline("scan", "it does not scan")
+    if _folded(program):
+        return Decline("scan", "it also reduces")
+    along = {(node.axis, node.reverse) for node in scans}
+    if len(along) > 1 or any(node.at.axis != node.axis for node in scans):
+        return Decline("scan", "it scans along several axes, or reads a scan elsewhere than where it stands")
+    axis_, backward = along.pop()
+    stored = _stored(program)
+    unit = _innermost(program)
+    others = [item for item in stored if item != axis_]
+    inner = max(stored, key=lambda item: (unit[item], stored.index(item)))
+    beside = inner if inner != axis_ else (others[-1] if others else None)
+    plans = []
+    for item in others:
+        if item != beside:
+            plans.append(AxisPlan(item, Role.SCALAR))
+        elif inner == axis_:
+            plans.append(AxisPlan(item, Role.TILE, Fill(4096, (AxisPlan(axis_, Role.LOOP).block,))))
+        else:
+            plans.append(AxisPlan(item, Role.TILE, Cover(128)))
+    plans.append(AxisPlan(axis_, Role.LOOP, Cover(2048 if inner == axis_ else 64), backward=backward))
+    frame = [axis_] if beside is None else [beside, axis_] if inner == axis_ else [axis_, beside]
+    return [_plan("scan", program, plans, [tuple(frame)], "scan", hints=(("occupancy", 4),))]
 
 
 def contraction(program: Program) -> list[KernelPlan] | Decline:  # noqa: PLR0911, C901 - one line a reason

@@ -80,6 +80,8 @@ class AxisPlan:
     rule: BlockRule | None = None
     dealt: AxisAtom | None = None
     """For looped axes: the grid axis whose blocks take the steps in turn, each block every n-th."""
+    backward: bool = False
+    """For looped axes: from the last tile to the first."""
 
     @property
     def block(self) -> str:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tilespec.ir.axes import unify
-from tilespec.ir.nodes import Compute, Const, Index, Node, Program, Reduce, Store, rewrite
+from tilespec.ir.axes import map_expressions, unify
+from tilespec.ir.nodes import Compute, Const, Index, Node, Program, Reduce, Scan, Store, rewrite
 from tilespec.model.dims import ONE, Expr, axis, product
 from tilespec.schedule.regroup import substitute_axes
 
@@ -25,7 +25,26 @@ def prepare(program: Program) -> Program:
             replace(store, value=rewrite(store.value, _plain_reduction, memo)) for store in program.stores
         ),
     )
-    return unify(program)
+    return _align_scans(unify(program))
+
+
+def _align_scans(program: Program) -> Program:
+    """Let a scan that is read at an axis run along that axis, so that it is stored as it is made."""
+
+    def change(node: Node) -> Node:
+        if not isinstance(node, Scan):
+            return node
+        at = node.at.axis
+        if at is None or at == node.axis or at.extent != node.axis.extent or at in node.arg.free:
+            return node
+        renamed = map_expressions(node.arg, lambda expr: expr.substitute({node.axis.name: node.at}))
+        return replace(node, arg=renamed, axis=at)
+
+    memo: dict[Node, Node] = {}
+    return replace(
+        program,
+        stores=tuple(replace(store, value=rewrite(store.value, change, memo)) for store in program.stores),
+    )
 
 
 def _share_store_axes(program: Program) -> Program:
