@@ -126,9 +126,9 @@ def meet(x: Operand, y: Operand, name: str) -> tuple[torch.Tensor, torch.Tensor,
             dtype = promote_constant(y.dtype, x)
             return constant_of(x, dtype), cast(y, dtype), dtype, y.poison
     elif isinstance(x, (bool, int, float)) and isinstance(y, (bool, int, float)):
-        left = strict(x, name)
-        dtype = promote_constant(left.dtype, y)
-        return cast(left, dtype), constant_of(y, dtype), dtype, None
+        alone = strict(x, name)
+        dtype = promote_constant(alone.dtype, y)
+        return cast(alone, dtype), constant_of(y, dtype), dtype, None
     other = y if isinstance(x, (Value, bool, int, float)) else x
     msg = f"{name}() expects tiles or scalars, got {type(other).__name__}"
     raise TileTypeError(msg)

@@ -354,10 +354,12 @@ def _run(
     run = state.Launch(kernel_.name, grid)
     outer = state.current
     try:
-        for number, index in enumerate(order, start=1):
-            state.current = state.Block(index, number, run)
-            if kernel_.function(*arguments) is not None:
-                _returned(kernel_)
+        # Whoever watches torch calls watches the host side; what happens in a kernel is no torch call of anyone.
+        with torch._C.DisableTorchFunction():  # noqa: SLF001 - the only switch that covers modes
+            for number, index in enumerate(order, start=1):
+                state.current = state.Block(index, number, run)
+                if kernel_.function(*arguments) is not None:
+                    _returned(kernel_)
     except Exception as raised:
         error = _translate(raised)
         place = _place(raised.__traceback__)
