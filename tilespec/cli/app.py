@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tilespec import __version__
-from tilespec.cli.commands import build, doctor, explain, fmt, graph, lint, ops, show, verify
+from tilespec.cli.commands import bench, build, doctor, explain, fmt, graph, lint, ops, show, verify
 
 __all__ = ["app"]
 
@@ -26,6 +26,7 @@ COMMANDS = (
     ("lint", lint.lint),
     ("fmt", fmt.fmt),
     ("verify", verify.verify),
+    ("bench", bench.bench),
     ("show", show.show),
     ("graph", graph.graph),
     ("ops", ops.ops),

@@ -9,7 +9,7 @@ import typer
 
 from tilespec.cli.doctor.targets import TARGETS
 
-__all__ = ["AsJson", "Jobs", "Out", "Paths", "SpecPath", "Targets", "parse_targets"]
+__all__ = ["AsJson", "Jobs", "Kernels", "Out", "Paths", "SpecPath", "Targets", "parse_targets"]
 
 
 def parse_targets(text: str) -> tuple[str, ...]:
@@ -31,6 +31,9 @@ Paths = Annotated[
 SpecPath = Annotated[Path, typer.Argument(metavar="FILE", help="A spec file.")]
 Jobs = Annotated[int, typer.Option("-j", "--jobs", min=1, help="How many to work on at a time.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Kernels = Annotated[
+    list[str] | None, typer.Option("--kernel", metavar="ID", help="Only this kernel; may be given again.")
+]
 Out = Annotated[
     Path, typer.Option("--out", metavar="FOLDER", help="Where packages are written, one folder a file.")
 ]

@@ -311,20 +311,20 @@ class CompilerFails(EnvironmentRule):
 
 @dataclass(frozen=True)
 class NoUsableGpu(Rule):
-    """Kernels were asked to run on a GPU, and PyTorch finds none that it can use.
+    """Kernels were to run on a GPU, and PyTorch finds none that it can use.
 
-    `tilespec doctor` says which of driver, GPU and PyTorch is in the way. `--device interpreter` runs the same generated
-    source on the CPU.
+    `verify --device cuda` and `bench` launch kernels. `tilespec doctor` says which of driver, GPU and PyTorch is in the way.
+    `verify --device interpreter` runs the same generated source on the CPU.
     """
 
     code: ClassVar[str] = "TS913"
     name: ClassVar[str] = "no-usable-gpu"
 
     def message(self) -> str:
-        return "`--device cuda` needs a GPU that torch can use, and there is none"
+        return "there is no GPU that torch can use"
 
     def help(self) -> str | None:
-        return "`tilespec doctor` names the cause; `--device interpreter` needs no GPU"
+        return "`tilespec doctor` names the cause; `verify --device interpreter` needs no GPU"
 
 
 @dataclass(frozen=True)

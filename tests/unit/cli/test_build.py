@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tilespec.cli.app import app
+from tilespec.cli.packages import parse_sizes
 
 SPEC = """\
 KERNEL SPEC: double
@@ -122,3 +123,19 @@ def test_verifying_in_the_interpreter(spec: Path, tmp_path: Path):
     assert (result.exit_code, document["ok"], document["findings"]) == (0, True, [])
     assert {kernel["kernel"] for kernel in document["kernels"]} == {"double", "double.forward"}
     assert run(*command, "--kernel", "triple").exit_code == 2
+
+
+@pytest.mark.parametrize("command", [("verify", "--device", "cuda"), ("bench",)])
+def test_what_needs_a_gpu_says_so(command: tuple[str, ...], spec: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    result = run(*command, spec, "--json")
+    assert (result.exit_code, codes(result)) == (1, ["TS913"])
+
+
+@pytest.mark.parametrize("size", ["N", "N=", "N=many", "=4", "N=-1"])
+def test_a_size_is_a_name_and_a_number(size: str, spec: Path):
+    assert run("bench", spec, "--size", size).exit_code == 2
+
+
+def test_sizes_may_be_joined():
+    assert parse_sizes(["B=8, S=2048", "D=64"]) == {"B": 8, "S": 2048, "D": 64}

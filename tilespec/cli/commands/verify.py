@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from tilespec.cli.options import AsJson, Jobs, Out, Paths
-
-if TYPE_CHECKING:
-    from tilespec.diagnostics import Diagnostic
-    from tilespec.progress import Progress
+from tilespec.cli.options import AsJson, Jobs, Kernels, Out, Paths
 
 __all__ = ["Device", "verify"]
 
@@ -33,9 +28,7 @@ def verify(
     ] = Device.AUTO,
     cases: Annotated[int, typer.Option("--cases", min=1, help="Cases a kernel.")] = 50,
     seed: Annotated[int, typer.Option("--seed", help="Equal seeds give equal cases.")] = 0,
-    kernel: Annotated[
-        list[str] | None, typer.Option("--kernel", metavar="ID", help="Only this kernel; may be given again.")
-    ] = None,
+    kernel: Kernels = None,
     profiles: Annotated[
         int | None,
         typer.Option("--profiles", min=1, help="At most this many compilations of a kernel on a GPU."),
@@ -56,11 +49,12 @@ def verify(
 
     from tilespec.cli.console import exit_with, print_findings, progress
     from tilespec.cli.files import collect
+    from tilespec.cli.packages import build_packages, missing_gpu
     from tilespec.cli.report import Format, data
     from tilespec.verify import VerifyOptions, verify_paths
 
     files, findings = collect(paths)
-    if device is Device.CUDA and (missing := _missing_gpu()):
+    if device is Device.CUDA and (missing := missing_gpu()):
         print_findings(missing, Format.JSON if as_json else Format.TEXT, files=len(files))
         exit_with(missing)
     options = VerifyOptions(
@@ -74,7 +68,7 @@ def verify(
         jobs=jobs,
     )
     with progress(quiet=as_json) as display:
-        report = verify_paths(files, options, display, build=_build)
+        report = verify_paths(files, options, display, build=build_packages)
     findings += report.diagnostics
     known = {result.kernel for result in report.kernels}
     if not findings and (unknown := [name for name in options.kernels if name not in known]):
@@ -92,21 +86,3 @@ def verify(
     exit_with(findings)
     if not report.ok:
         raise typer.Exit(1)
-
-
-def _missing_gpu() -> list[Diagnostic]:
-    import torch
-
-    from tilespec.diagnostics import SourceText
-    from tilespec.rules.environment import NoUsableGpu
-
-    return [] if torch.cuda.is_available() else [NoUsableGpu().at(SourceText("this machine", ""), None)]
-
-
-def _build(
-    files: Sequence[Path], folder: Path, progress: Progress
-) -> tuple[list[tuple[Path, Path]], list[Diagnostic]]:
-    from tilespec.pipeline import BuildOptions, build_paths
-
-    report = build_paths(files, BuildOptions(out=folder), progress)
-    return [(item.spec, item.folder) for item in report.files], list(report.findings)
