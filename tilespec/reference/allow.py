@@ -188,7 +188,7 @@ LIMITS: dict[str, int] = {
     "steps": 200_000,
     "sequence length": 4_096,
     "call depth": 16,
-    "operations": 2_048,
+    "operations": 1_024,
     "axes": 8,
     "size bits": 63,
     "size terms": 128,

@@ -38,13 +38,26 @@ class Program:
 
     reference: ReferenceText
     functions: dict[str, ast.FunctionDef] = field(hash=False)
+    # By the identity of nodes of `functions`, which live as long as this does.
+    _spans: dict[int, Span | None] = field(default_factory=dict, hash=False, compare=False, repr=False)
+    _texts: dict[int, str] = field(default_factory=dict, hash=False, compare=False, repr=False)
+    _made: list[ast.AST] = field(default_factory=list, hash=False, compare=False, repr=False)
 
     def span(self, node: ast.AST) -> Span | None:
         """Return where `node` stands in the file."""
-        return _span(self.reference, node)
+        if id(node) not in self._spans:
+            self._made.append(node)
+            self._spans[id(node)] = _span(self.reference, node)
+        return self._spans[id(node)]
 
     def text(self, node: ast.AST) -> str:
         """Return the source of `node` on one line, shortened to what a message can hold."""
+        if id(node) not in self._texts:
+            self._made.append(node)
+            self._texts[id(node)] = self._written(node)
+        return self._texts[id(node)]
+
+    def _written(self, node: ast.AST) -> str:
         written = ast.get_source_segment(self.reference.text, node) or ast.unparse(node)
         written = " ".join(written.split())
         return written if len(written) <= _SHOWN else f"{written[: _SHOWN - 3]}..."

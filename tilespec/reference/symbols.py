@@ -9,7 +9,7 @@ from typing import Any
 import sympy
 import torch
 from torch import SymFloat, SymInt
-from torch._guards import Source
+from torch._guards import SLoc, Source
 from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv
 
 from tilespec.model.dims import Expr, OpAtom, SymbolAtom, const, product, sym
@@ -39,6 +39,13 @@ class _Env(ShapeEnv):
     def _set_replacement(self, a: sympy.Symbol, tgt: sympy.Expr, msg: str) -> None:
         if a.is_integer:
             super()._set_replacement(a, tgt, msg)
+
+    def _get_sloc(self, *_: object, **__: object) -> SLoc:
+        # Where in torch an assumption was made is of no use here, and walking the stack for it is most of the cost.
+        return _NOWHERE
+
+
+_NOWHERE = SLoc(None, None)
 
 
 @dataclass

@@ -242,7 +242,10 @@ class _Run:
     def _trace(self) -> tuple[Graph | None, list[Diagnostic]]:
         for name, hint in self.space.hints(smooth=self.smooth).items():
             self.table.integer(name, hint)
-        with FakeTensorMode(shape_env=self.table.env, allow_non_fake_inputs=False):
+        mode = FakeTensorMode(shape_env=self.table.env, allow_non_fake_inputs=False)
+        # A cache of results pays when shapes recur; to fill it costs as much as the call where sizes are symbols.
+        mode.cache_enabled = not self.table.integers
+        with mode:
             arguments = {item.name: self._argument(item) for item in self.signature.inputs}
             inputs = [(item.name, self.recorder.meta(arguments[item.name])) for item in self.signature.tensors]
             scalars = [(item.name, item.kind) for item in self.signature.inputs if isinstance(item, ScalarSpec)]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from pathlib import Path
 
 import pytest
 import torch
@@ -41,3 +43,13 @@ def test_nothing_dangerous_is_listed():
         assert not name.endswith("_"), f"{name} writes in place"
         parts = name.split("_")
         assert not set(parts) & set(DANGEROUS), name
+
+
+def test_the_page_lists_every_name_and_bound(repository: Path):
+    page = (repository / "docs" / "reference" / "reference-language.md").read_text()
+    names = set(allow.METHODS | allow.ATTRIBUTES | allow.INFO_ATTRIBUTES | allow.BUILTINS)
+    names |= frozenset().union(*allow.MODULES.values())
+    assert [name for name in sorted(names) if f"`{name}`" not in page] == []
+    assert [name for name, limit in allow.LIMITS.items() if f"| {limit:,} |" not in page] == []
+    listed = set(re.findall(r"`([A-Za-z_0-9]+)`", page.partition("## Names")[2])) - {"torch", "F", "math"}
+    assert listed <= names
