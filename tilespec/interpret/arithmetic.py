@@ -16,6 +16,7 @@ from tilespec.interpret.convert import (
     Operand,
     Tensors,
     astype,
+    astype,
     both_constant,
     check_options,
     check_shapes,
@@ -130,9 +131,17 @@ def cdiv(x: Operand, y: Operand, /) -> Any:  # noqa: ANN401 - a number on the ho
         if isinstance(each, float) or (isinstance(each, Value) and not each.dtype.is_integral):
             msg = "cdiv() expects integers"
             raise TileTypeError(msg)
-    if not isinstance(x, Value) and not isinstance(y, Value):
+    if both_constant(x, y):
         return -(-x // y)
-    return floordiv(sub(add(x, y), 1), y)
+    quick = None if isinstance(y, Tile) else on_whole(x, y, lambda a, b: -(-a // b) if b else 0)
+    if quick is not None and _number(y):
+        return quick
+    down, rest = floordiv(x, y), mod(x, y)
+    return add(down, astype(not_equal(rest, 0), down.dtype))
+
+
+def _number(y: Operand) -> Operand:
+    return y.value if isinstance(y, Scalar) else y
 
 
 def pow_(x: Operand, y: Operand, /) -> Any:  # noqa: ANN401 - a number when both are

@@ -69,6 +69,11 @@ def cast_data(data: torch.Tensor, source: DType, target: DType) -> torch.Tensor:
         data = data.to(torch.float32)
     if target is TFLOAT32:
         return round_tf32(data.to(torch.float32))
+    if (
+        target.name in _SATURATING
+    ):  # the machine's conversion to these has no other mode; torch gives NaN or infinity
+        largest = torch.finfo(target.storage).max
+        return data.to(torch.float32).clamp(-largest, largest).to(target.storage)
     return data.to(target.storage)
 
 
@@ -117,7 +122,12 @@ def meet(x: Operand, y: Operand, name: str) -> tuple[torch.Tensor, torch.Tensor,
             if x.dtype is y.dtype:
                 return left, right, x.dtype, merge_poison(x, y)
             dtype = promote(x.dtype, y.dtype)
-            return cast_data(left, x.dtype, dtype), cast_data(right, y.dtype, dtype), dtype, merge_poison(x, y)
+            return (
+                cast_data(left, x.dtype, dtype),
+                cast_data(right, y.dtype, dtype),
+                dtype,
+                merge_poison(x, y),
+            )
         if isinstance(y, (bool, int, float)):
             dtype = promote_constant(x.dtype, y)
             return cast(x, dtype), constant_of(y, dtype), dtype, x.poison
@@ -169,6 +179,7 @@ def check_options(
         raise NotSupportedError(what)
 
 
+_SATURATING: Final = ("float8_e4m3fn", "float8_e5m2")
 DIRECTED: Final = frozenset({"RN", "RZ", "RM", "RP"})
 DIVISION: Final = DIRECTED | {"FULL", "APPROX"}
 ROOT: Final = DIRECTED | {"APPROX"}

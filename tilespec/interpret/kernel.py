@@ -59,17 +59,22 @@ class LaunchRecord:
 
 
 _records: list[list[LaunchRecord]] = []
+_dry: list[list[LaunchRecord]] = []
 
 
 @contextmanager
-def recording() -> Iterator[list[LaunchRecord]]:
-    """Collect the launches that happen inside of the `with` block."""
+def recording(*, dry: bool = False) -> Iterator[list[LaunchRecord]]:
+    """Collect the launches that happen inside of the `with` block; a `dry` one checks them and runs no block."""
     records: list[LaunchRecord] = []
     _records.append(records)
+    if dry:
+        _dry.append(records)
     try:
         yield records
     finally:
-        _records.remove(records)
+        # By identity: two lists with the same launches are equal.
+        _records[:] = [item for item in _records if item is not records]
+        _dry[:] = [item for item in _dry if item is not records]
 
 
 class ByTarget:
@@ -411,6 +416,8 @@ def launch(
     record = LaunchRecord(kernel, extents, dict(zip((name for name, _ in parameters), args, strict=True)))
     for records in _records:
         records.append(record)
+    if _dry:
+        return
     order = [(x, y, z) for x, y, z in itertools.product(*map(range, extents))]
     if math.prod(extents) > 1:
         random.Random(options.seed).shuffle(order)  # noqa: S311 - a repeatable order, not a secret

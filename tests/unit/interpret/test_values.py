@@ -197,6 +197,24 @@ def test_division_rounds_down_and_the_rest_has_the_sign_of_the_divisor(run: Run)
     assert r.tolist() == [1, -1, -1, 1]
 
 
+def test_ceil_division(run: Run) -> None:
+    x = numbers(-7, 7, 8, 2147483647, dtype=torch.int32)
+    y, z = torch.zeros_like(x), torch.zeros(2, dtype=torch.int32)
+    run(
+        """
+        ct.store(y, 0, ct.cdiv(ct.load(x, 0, 4), 4))
+        ct.store(z, 0, ct.cdiv(n, 4))
+        ct.store(z, 1, ct.cdiv(-n, 4))
+        """,
+        x=x,
+        y=y,
+        z=z,
+        n=7,
+    )
+    assert y.tolist() == [-1, 2, 2, 536870912]
+    assert z.tolist() == [2, -1]
+
+
 def test_casts_truncate_and_narrow(run: Run) -> None:
     x = numbers(-1.75, 1.75, 300.0, 2.5)
     i, h = torch.zeros(4, dtype=torch.int32), torch.zeros(4, dtype=torch.bfloat16)
@@ -398,6 +416,14 @@ def test_float8_is_stored_and_multiplied(run: Run) -> None:
     held = x.to(torch.float8_e4m3fn).float()
     assert torch.equal(e.float(), held)
     torch.testing.assert_close(y, held @ held)
+
+
+@pytest.mark.parametrize(("name", "largest"), [("float8_e4m3fn", 448.0), ("float8_e5m2", 57344.0)])
+def test_a_cast_to_float8_saturates(run: Run, name: str, largest: float) -> None:
+    x, y = numbers(1e6, -torch.inf, torch.nan, 1.0), torch.zeros(4)
+    run(f"ct.store(y, 0, ct.load(x, 0, 4).astype(ct.{name}).astype(ct.float32))", x=x, y=y)
+    assert y[[0, 1, 3]].tolist() == [largest, -largest, 1.0]
+    assert y[2].isnan()
 
 
 def test_rearrangements(run: Run) -> None:
