@@ -16,7 +16,6 @@ from tilespec.interpret.convert import (
     Operand,
     Tensors,
     astype,
-    astype,
     both_constant,
     check_options,
     check_shapes,

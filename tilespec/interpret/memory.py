@@ -17,6 +17,7 @@ from tilespec.interpret.enums import MemoryOrder, PaddingMode
 from tilespec.interpret.errors import (
     AliasError,
     DataRaceError,
+    NotSupportedError,
     OutOfBoundsError,
     PoisonError,
     TileCompilerExecutionError,
@@ -83,6 +84,9 @@ class Array:
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):
             raise AttributeError(name)
+        if name in ("foreign_pointer", "from_foreign", "get_raw_memory"):
+            what = f"Array.{name}()"
+            raise NotSupportedError(what)
         msg = f"No such attribute: an array has no `{name}`"
         raise TileTypeError(msg)
 
@@ -441,6 +445,15 @@ class TiledView:
             )
             raise TileTypeError(msg)
         self._steps: tuple[int, ...] = steps
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name.startswith("atomic_store_"):
+            what = f"TiledView.{name}()"
+            raise NotSupportedError(what)
+        msg = f"No such attribute: a tiled view has no `{name}`"
+        raise TileTypeError(msg)
 
     @property
     def dtype(self) -> DType:

@@ -201,6 +201,10 @@ def test_arguments_that_cannot_be(run: Run) -> None:
 def test_what_is_not_modelled_says_so(run: Run) -> None:
     with pytest.raises(NotSupportedError, match="mma_scaled"):
         run("ct.mma_scaled(1, 2, 3, 4, 5)", y=torch.zeros(1))
+    with pytest.raises(NotSupportedError, match="get_raw_memory"):
+        run("y.get_raw_memory()", y=torch.zeros(1))
+    with pytest.raises(NotSupportedError, match="atomic_store_add"):
+        run("y.tiled_view(1).atomic_store_add(0, 1.0)", y=torch.zeros(1))
     with pytest.raises(NotSupportedError, match="RZ"):
         run("ct.add(1.0, ct.full((1,), 1.0, ct.float32), rounding_mode=ct.RoundingMode.RZ)", y=torch.zeros(1))
 
