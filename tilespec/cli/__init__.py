@@ -34,6 +34,8 @@ def main() -> None:
         sys.exit(1)
     except OSError as error:
         sys.exit(_report_os_error(error))
+    except ModuleNotFoundError as error:
+        sys.exit(_report_missing_module(error))
     except Exception as error:  # noqa: BLE001 - the one place where a fault of ours becomes a finding
         sys.exit(_report_fault(error))
 
@@ -47,6 +49,16 @@ def _report_os_error(error: OSError) -> int:
     if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST}:
         return _report(UnwritablePath(path, (error.strerror or "not allowed").lower()))
     return _report_fault(error)
+
+
+def _report_missing_module(error: ModuleNotFoundError) -> int:
+    from tilespec.rules.environment import MissingPackage
+
+    module = (error.name or "").partition(".")[0]
+    # A module of ours that is missing is a fault of ours, not of the machine.
+    if module in {"", "tilespec"}:
+        return _report_fault(error)
+    return _report(MissingPackage({"cuda": "cuda-tile"}.get(module, module)))
 
 
 def _report_fault(error: Exception) -> int:

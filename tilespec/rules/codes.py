@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tilespec.diagnostics import Rule
-from tilespec.rules import environment, graph, lowering, package, reference, schedule, shapes, syntax, target, verify
+from tilespec.rules import (
+    environment,
+    graph,
+    lowering,
+    package,
+    reference,
+    schedule,
+    shapes,
+    syntax,
+    target,
+    verify,
+)
 
 __all__ = ["CODES"]
 
@@ -129,6 +140,7 @@ CODES: Mapping[str, type[Rule]] = {
     "TS911": environment.CompilerTooOld,
     "TS912": environment.CompilerFails,
     "TS913": environment.NoUsableGpu,
+    "TS914": environment.MissingPackage,
     "TS921": environment.UnwritablePath,
     "TS922": environment.DiskFull,
     "TS923": environment.NoSpecFiles,

@@ -17,6 +17,7 @@ __all__ = [
     "GpuTooOld",
     "InternalError",
     "MismatchedCompilerPackages",
+    "MissingPackage",
     "NoGpu",
     "NoSpecFiles",
     "NoUsableGpu",
@@ -240,7 +241,7 @@ class UnsupportedPython(EnvironmentRule):
 
 @dataclass(frozen=True)
 class UnsupportedPackage(EnvironmentRule):
-    """A package that tilespec needs is missing, or is not of a version that it knows.
+    """A package that tilespec needs is not of a version that it knows.
 
     Generated kernels use the `cuda.tile` API of one minor release, and tracing uses `torch.export`, whose graphs change
     between releases: another version may work, but nothing here has been tested with it.
@@ -252,12 +253,11 @@ class UnsupportedPackage(EnvironmentRule):
     verify: ClassVar[str] = "may fail"
     bench: ClassVar[str] = "may fail"
     package: str
-    found: str | None
+    found: str
     needed: str
 
     def message(self) -> str:
-        state = f"is {self.found}" if self.found else "is not installed"
-        return f"`{self.package}` {state}, tilespec needs {self.needed}"
+        return f"`{self.package}` is {self.found}, tilespec needs {self.needed}"
 
     def help(self) -> str | None:
         return f"`pip install '{self.package}{self.needed}'`"
@@ -325,6 +325,29 @@ class NoUsableGpu(Rule):
 
     def help(self) -> str | None:
         return "`tilespec doctor` names the cause; `verify --device interpreter` needs no GPU"
+
+
+@dataclass(frozen=True)
+class MissingPackage(EnvironmentRule):
+    """A package that tilespec needs is not installed.
+
+    Installing tilespec installs what it needs. It is missing where a checkout is run without installing it, or where a
+    package was removed afterwards.
+    """
+
+    code: ClassVar[str] = "TS914"
+    name: ClassVar[str] = "missing-package"
+    build: ClassVar[str] = "not possible"
+    verify: ClassVar[str] = "not possible"
+    bench: ClassVar[str] = "not possible"
+    package: str
+    needed: str = ""
+
+    def message(self) -> str:
+        return f"`{self.package}` is not installed"
+
+    def help(self) -> str | None:
+        return f"`pip install '{self.package}{self.needed}'`"
 
 
 @dataclass(frozen=True)

@@ -197,6 +197,8 @@ def main_with(fault: BaseException, monkeypatch: pytest.MonkeyPatch) -> int:
         (PermissionError(errno.EACCES, "Permission denied", "build"), 1, "TS921"),
         (OSError(errno.EIO, "Input/output error", "build"), 1, "TS999"),
         (RuntimeError("two\nlines"), 1, "TS999"),
+        (ModuleNotFoundError("No module named 'torch'", name="torch"), 1, "TS914"),
+        (ModuleNotFoundError("No module named 'tilespec.x'", name="tilespec.x"), 1, "TS999"),
         (KeyboardInterrupt(), 130, ""),
     ],
 )

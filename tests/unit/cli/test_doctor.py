@@ -66,7 +66,7 @@ def test_one_fault_gives_one_finding(broken: dict[str, object], code: str, words
 def test_a_missing_package_is_named():
     packages = {name: version for name, version in GOOD.packages.items() if name != "cuda-tile"}
     (finding,) = check_machine(replace(GOOD, packages=packages))
-    assert finding.message == "`cuda-tile` is not installed, tilespec needs >=1.7,<1.8"
+    assert (finding.code, finding.message) == ("TS914", "`cuda-tile` is not installed")
     assert finding.help == "`pip install 'cuda-tile>=1.7,<1.8'`"
 
 

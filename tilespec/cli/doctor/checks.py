@@ -66,6 +66,9 @@ def _python(machine: Machine) -> Iterator[rules.EnvironmentRule]:
 def _packages(machine: Machine) -> Iterator[rules.EnvironmentRule]:
     for package, (lowest, needed) in _NEEDED.items():
         found = machine.packages.get(package)
+        if found is None:
+            yield rules.MissingPackage(package, needed)
+            continue
         release = _release(found)
         # cuda.tile is still growing: code for one minor release isn't code for the next.
         too_new = package == "cuda-tile" and release is not None and release > lowest
