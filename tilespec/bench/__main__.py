@@ -20,7 +20,9 @@ def main() -> None:
     parser.add_argument("--from-json", type=Path, help="make the page of earlier numbers, on any machine")
     parser.add_argument("--seconds", type=float, default=1.0, help="longest time for one kernel at one size")
     parser.add_argument("--kernel", action="append", default=[], help="only this kernel; may repeat")
-    parser.add_argument("--size", action="append", default=[], metavar="NAME=N", help="instead of the sizes of `Bench`")
+    parser.add_argument(
+        "--size", action="append", default=[], metavar="NAME=N", help="instead of the sizes of `Bench`"
+    )
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
     parser.add_argument("--commit", help="what to record as the commit")
     given = parser.parse_args()

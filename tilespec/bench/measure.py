@@ -34,7 +34,9 @@ class Timing:
         return Timing(median(values), fifths[0], fifths[3], len(values))
 
 
-def gpu_times(candidates: Mapping[str, Callable[[], object]], *, seconds: float, rounds: int) -> dict[str, Timing]:
+def gpu_times(
+    candidates: Mapping[str, Callable[[], object]], *, seconds: float, rounds: int
+) -> dict[str, Timing]:
     """Time callables on the GPU, one after the other in every round, so that drift of the clocks meets all alike.
 
     Runs at most `rounds` rounds and stops after `seconds`, but not before 5.

@@ -102,7 +102,11 @@ def _lines(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     def line(cells: Sequence[str]) -> str:
         return "| " + " | ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)) + " |"
 
-    return [line(header), "| " + " | ".join("-" * width for width in widths) + " |", *(line(row) for row in rows)]
+    return [
+        line(header),
+        "| " + " | ".join("-" * width for width in widths) + " |",
+        *(line(row) for row in rows),
+    ]
 
 
 def markdown(data: Mapping[str, Any]) -> str:
@@ -132,7 +136,19 @@ def markdown(data: Mapping[str, Any]) -> str:
         )
         for row in data["kernels"]
     ]
-    header = ("kernel", "sizes", "dtype", "tilespec", "eager", "compile", "x eager", "x compile", "TB/s", "TFLOP/s", "note")
+    header = (
+        "kernel",
+        "sizes",
+        "dtype",
+        "tilespec",
+        "eager",
+        "compile",
+        "x eager",
+        "x compile",
+        "TB/s",
+        "TFLOP/s",
+        "note",
+    )
     lines += _lines(header, rows)
     if data["host"]:
         lines += ["", "Host time of one composed call, and of its launches alone with arguments ready:", ""]

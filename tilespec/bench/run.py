@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import platform
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,7 @@ from tilespec.diagnostics import Diagnostic
 from tilespec.model.types import SpecFile
 from tilespec.progress import Progress, Silent
 from tilespec.verify.check import arguments, call_arguments, exact_float32
-from tilespec.verify.load import Runner, import_generated, load_runner
+from tilespec.verify.load import import_generated, load_runner
 from tilespec.verify.package import Package, load_package
 from tilespec.verify.run import Build
 from tilespec.verify.subject import Case, Subject, TensorCase
@@ -59,7 +59,9 @@ def bench_packages(
     rows: list[Row] = []
     host: list[HostRow] = []
     shown = progress or Silent()
-    loaded = [package for spec, directory in packages if (package := load_package(spec, directory)[0]) is not None]
+    loaded = [
+        package for spec, directory in packages if (package := load_package(spec, directory)[0]) is not None
+    ]
     shown.begin("bench", sum(len(_subjects(package, options)) for package in loaded))
     with exact_float32(), torch.no_grad():
         for package in loaded:
@@ -89,7 +91,11 @@ def _sizes(spec: SpecFile, subject: Subject, options: BenchOptions) -> list[dict
     else:
         own = [kernel.bench for kernel in spec.kernels if kernel.id == subject.name]
         named = [dict(sizes) for sizes in own[0]] if own else _common(spec)
-    full = [subject.sizes({name: sizes[name] for name in subject.free_symbols}) for sizes in named if sizes.keys() >= set(subject.free_symbols)]
+    full = [
+        subject.sizes({name: sizes[name] for name in subject.free_symbols})
+        for sizes in named
+        if sizes.keys() >= set(subject.free_symbols)
+    ]
     return [sizes for sizes in full if sizes is not None] or ([{}] if not subject.symbols else [])
 
 
@@ -160,7 +166,11 @@ def _row(package: Package, subject: Subject, sizes: Mapping[str, int], options: 
     times = gpu_times(candidates, seconds=options.seconds, rounds=options.rounds)
     results = runner.call(*tensors, **named)
     outputs = results if isinstance(results, tuple) else (results,)
-    moved = sum(item.numel() * item.element_size() for item in (*values.values(), *outputs) if isinstance(item, Tensor))
+    moved = sum(
+        item.numel() * item.element_size()
+        for item in (*values.values(), *outputs)
+        if isinstance(item, Tensor)
+    )
     dtypes = tuple(item.dtype for item in case.tensors)
     return Row(subject.source.path, subject.name, dict(sizes), dtypes, times, moved, operations, note)
 
@@ -180,16 +190,14 @@ def _host(package: Package, subject: Subject, sizes: Mapping[str, int]) -> HostR
         for record in ready:
             launch(*record)
 
-    times: Mapping[str, Timing] = host_times(
-        {"composed": lambda: runner.call(*tensors, **named), "raw": raw}
-    )
+    times: Mapping[str, Timing] = host_times({"composed": lambda: runner.call(*tensors, **named), "raw": raw})
     return HostRow(subject.source.path, dict(sizes), len(ready), times["composed"], times["raw"])
 
 
 def _environment(options: BenchOptions) -> dict[str, str]:
     return {
         "card": torch.cuda.get_device_name(),
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "date": dt.datetime.now(dt.UTC).date().isoformat(),
         "commit": options.commit or _commit(),
         "torch": torch.__version__,
         "cuda": str(torch.version.cuda),

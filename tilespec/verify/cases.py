@@ -21,7 +21,36 @@ from tilespec.verify.subject import Case, Layout, Subject, TensorCase
 
 __all__ = ["Budget", "Profile", "cases", "profiles"]
 
-_PRIMES = (3, 5, 7, 11, 13, 17, 23, 31, 37, 47, 61, 67, 97, 127, 131, 191, 251, 257, 379, 509, 521, 751, 1021, 1031, 1543, 2039, 3067, 4093)
+_PRIMES = (
+    3,
+    5,
+    7,
+    11,
+    13,
+    17,
+    23,
+    31,
+    37,
+    47,
+    61,
+    67,
+    97,
+    127,
+    131,
+    191,
+    251,
+    257,
+    379,
+    509,
+    521,
+    751,
+    1021,
+    1031,
+    1543,
+    2039,
+    3067,
+    4093,
+)
 _FLOATS = frozenset({"float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2"})
 
 
@@ -68,7 +97,10 @@ def profiles(subject: Subject, count: int, seed: int, budget: Budget) -> tuple[P
     def bands(power: int | None) -> tuple[tuple[str, int], ...]:
         if not budget.banded:
             return ()
-        drawn = {name: random.randint(2, budget.largest.bit_length() - 1) if power is None else power for name in symbols}
+        drawn = {
+            name: random.randint(2, budget.largest.bit_length() - 1) if power is None else power
+            for name in symbols
+        }
         return tuple(_within_budget(subject, drawn, budget).items())
 
     def uniform(label: str, at: int, power: int) -> Profile:
@@ -78,14 +110,19 @@ def profiles(subject: Subject, count: int, seed: int, budget: Budget) -> tuple[P
     longest = budget.largest.bit_length() - 1
     for label in ("odd", "aligned", "odd", "eight")[: 1 if budget.banded else 4]:
         for at, name in enumerate(symbols):
-            classes = tuple((other, label if other == name else random.choice(("odd", "one"))) for other in symbols)
+            classes = tuple(
+                (other, label if other == name else random.choice(("odd", "one"))) for other in symbols
+            )
             powers = {other: longest if other == name else 2 for other in symbols}
             found[Profile(classes, dtypes(at), plain, tuple(powers.items()))] = None
     for attempt in range(8 * count):
         if len(found) >= count:
             break
         made = Profile(
-            tuple((name, random.choice(("odd", "odd", "aligned", "aligned", "eight", "one"))) for name in symbols),
+            tuple(
+                (name, random.choice(("odd", "odd", "aligned", "aligned", "eight", "one")))
+                for name in symbols
+            ),
             dtypes(attempt),
             tuple((name, random.choice(_CHOICES)) for name in names),
             bands(None),
@@ -115,7 +152,17 @@ def _uses(subject: Subject, variable: str) -> bool:
     return any(tensor.dtype == variable for tensor in (*subject.tensors, *subject.outputs))
 
 
-_CHOICES = ("contiguous", "contiguous", "contiguous", "transposed", "padded", "padded", "stepped", "offset", "expanded")
+_CHOICES = (
+    "contiguous",
+    "contiguous",
+    "contiguous",
+    "transposed",
+    "padded",
+    "padded",
+    "stepped",
+    "offset",
+    "expanded",
+)
 
 
 def _layout(kind: str, shape: tuple[int, ...], *, inplace: bool) -> Layout | None:
@@ -159,7 +206,11 @@ def _pool(kind: str, allowed: DimRange, tiles: Sequence[int], largest: int, band
         "eight": lambda size: size % 16 == 8,
     }
     of_kind = fits[kind]
-    inside = [size for size in _allowed(allowed, high, tiles) if allowed.low <= size and (size <= high or allowed.choices)]
+    inside = [
+        size
+        for size in _allowed(allowed, high, tiles)
+        if allowed.low <= size and (size <= high or allowed.choices)
+    ]
     both = [size for size in inside if of_kind(size) and _in_band(size, band)]
     of_band = [size for size in inside if _in_band(size, band) and band is not None]
     return both or of_band or [size for size in inside if of_kind(size)] or inside or [allowed.low]
@@ -176,13 +227,20 @@ def _allowed(allowed: DimRange, high: int, tiles: Sequence[int]) -> list[int]:
     powers = [2**power for power in range(1, high.bit_length())]
     beside = [size + delta for size in (*powers, *tiles) for delta in (-1, 0, 1)]
     beside += [multiple * tile + delta for tile in tiles for multiple in (2, 3) for delta in (0, 1)]
-    sixteens = [16 * count for count in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 16, 17, 24, 32, 33, 48, 64, 80, 128, 192, 256, 384)]
+    sixteens = [
+        16 * count
+        for count in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 16, 17, 24, 32, 33, 48, 64, 80, 128, 192, 256, 384)
+    ]
     eights = [16 * count + 8 for count in (0, 1, 2, 3, 5, 7, 8, 12, 15, 16, 24, 32, 48, 63, 64, 96, 128)]
     wanted = {1, *_PRIMES, *beside, *sixteens, *eights, 9, 15, 21, 45, 105, 189, 385, 777, 1155, 3003, 5005}
     if allowed.step == 1:
         near = {allowed.low + delta for delta in range(4)}
-        return sorted(size for size in wanted | near if 0 < size)
-    steps = {allowed.low + (size - allowed.low) // allowed.step * allowed.step for size in wanted if size >= allowed.low}
+        return sorted(size for size in wanted | near if size > 0)
+    steps = {
+        allowed.low + (size - allowed.low) // allowed.step * allowed.step
+        for size in wanted
+        if size >= allowed.low
+    }
     return sorted({allowed.low, *steps, *(allowed.low + count * allowed.step for count in range(8))})
 
 
@@ -257,13 +315,17 @@ def cases(
     drawn = {name: draw(st.sampled_from(pool)) for name, pool in pools.items()}
     # One dim may stay long while the others give way.
     kept = draw(st.sampled_from([None, *drawn])) if drawn else None
-    fitted = _fit(subject, pools, _repair(subject, drawn), budget, kept)
+    fitted = _repair(subject, _fit(subject, pools, _repair(subject, drawn), budget, kept))
     open_ended = [name for name in fitted if name not in subject.dims]
     if empty and open_ended and draw(st.integers(0, 39)) == 39:
         fitted[draw(st.sampled_from(open_ended))] = 0
     try:
         sizes = subject.sizes(fitted)
-        shapes = {} if sizes is None else {item.name: _shape(item, sizes) for item in (*subject.tensors, *subject.outputs)}
+        shapes = (
+            {}
+            if sizes is None
+            else {item.name: _shape(item, sizes) for item in (*subject.tensors, *subject.outputs)}
+        )
     except ZeroDivisionError:
         return None
     if sizes is None or any(size < 0 for shape in shapes.values() for size in shape):
@@ -271,7 +333,11 @@ def cases(
     seed = draw(st.integers(0, 2**16))
     dtypes = dict(profile.dtypes)
     tensors = tuple(
-        draw(_tensor(subject, tensor, shapes[tensor.name], dtypes, layouts[tensor.name], sizes, seed + 1000 * at))
+        draw(
+            _tensor(
+                subject, tensor, shapes[tensor.name], dtypes, layouts[tensor.name], sizes, seed + 1000 * at
+            )
+        )
         for at, tensor in enumerate(subject.tensors)
     )
     scalars = tuple((scalar.name, draw(_scalar(scalar))) for scalar in subject.scalars)
@@ -305,7 +371,9 @@ def _tensor(
     kind = "normal"
     if dtype in _FLOATS and low is None:
         # Plain values in most cases: special ones hide errors in everything that they touch.
-        kind = draw(st.sampled_from(("normal", "normal", "normal", "normal", "uniform", "uniform", *KINDS[2:])))
+        kind = draw(
+            st.sampled_from(("normal", "normal", "normal", "normal", "uniform", "uniform", *KINDS[2:]))
+        )
     return TensorCase(
         tensor.name,
         shape,
@@ -329,4 +397,3 @@ def _scalar(scalar: ScalarSpec) -> st.SearchStrategy[float | int | bool]:
     if scalar.kind == "bool":
         return st.booleans()
     return st.integers(1, 4) if scalar.kind == "int" else st.sampled_from((1.0, 0.5, 2.0, 0.125))
-

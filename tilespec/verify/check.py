@@ -22,11 +22,11 @@ from tilespec.rules.verify import (
 from tilespec.verify.compare import compare, place
 from tilespec.verify.guard import Guard, unwritten
 from tilespec.verify.inputs import make_tensor, strided
-from tilespec.verify.load import Runner
+from tilespec.verify.load import Runner, launched_blocks
 from tilespec.verify.nudge import REFUSALS, Nudge
 from tilespec.verify.subject import Case, Reference, TensorCase
 
-__all__ = ["CaseResult", "arguments", "call_arguments", "exact_float32", "run_case"]
+__all__ = ["CaseResult", "arguments", "blocks_of", "call_arguments", "exact_float32", "run_case"]
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,9 @@ def exact_float32() -> Iterator[None]:
         yield
     finally:
         matmul.allow_tf32, cudnn.allow_tf32 = before[:2]
-        matmul.allow_fp16_reduced_precision_reduction, matmul.allow_bf16_reduced_precision_reduction = before[2:]
+        matmul.allow_fp16_reduced_precision_reduction, matmul.allow_bf16_reduced_precision_reduction = before[
+            2:
+        ]
 
 
 def _tensor(item: TensorCase, device: str) -> Tensor:
@@ -108,7 +110,9 @@ def _form(runner: Runner, results: tuple[Tensor, ...], eager: tuple[Tensor, ...]
         return WrongOutputForm("the number of results", str(len(results)), str(len(eager)))
     for name, result, wanted in zip(_names(runner, len(eager)), results, eager, strict=True):
         if tuple(result.shape) != tuple(wanted.shape):
-            return WrongOutputForm(f"the shape of `{name}`", str(tuple(result.shape)), str(tuple(wanted.shape)))
+            return WrongOutputForm(
+                f"the shape of `{name}`", str(tuple(result.shape)), str(tuple(wanted.shape))
+            )
         if result.dtype != wanted.dtype:
             return WrongOutputForm(f"the dtype of `{name}`", str(result.dtype)[6:], str(wanted.dtype)[6:])
     return None
@@ -119,7 +123,9 @@ def _names(runner: Runner, count: int) -> list[str]:
     return names if len(names) == count else [f"result{position}" for position in range(count)]
 
 
-def _launch(runner: Runner, values: Mapping[str, Tensor | float | int | bool], guard: Guard) -> tuple[Tensor, ...] | str:
+def _launch(
+    runner: Runner, values: Mapping[str, Tensor | float | int | bool], guard: Guard
+) -> tuple[Tensor, ...] | str:
     tensors, scalars = call_arguments(runner, values)
     try:
         with guard:
@@ -139,7 +145,9 @@ def _overrun(guard: Guard) -> Rule | None:
     return None
 
 
-def _shares(runner: Runner, results: tuple[Tensor, ...], values: Mapping[str, Tensor | float | int | bool]) -> Rule | None:
+def _shares(
+    runner: Runner, results: tuple[Tensor, ...], values: Mapping[str, Tensor | float | int | bool]
+) -> Rule | None:
     allowed = runner.subject.inplace
     for name, result in zip(_names(runner, len(results)), results, strict=True):
         for other, value in values.items():
@@ -154,13 +162,25 @@ def _overlap(left: Tensor, right: Tensor) -> bool:
     return left.untyped_storage().data_ptr() == right.untyped_storage().data_ptr()
 
 
-def run_case(runner: Runner, case: Case) -> CaseResult:
-    """Run one case; the first fault found is the one reported, ordered from cause to symptom."""
+def blocks_of(runner: Runner, case: Case) -> int:
+    """Return how many blocks the interpreter would run; 0 when the launcher refuses the case, which `run_case` reports."""
+    tensors, named = call_arguments(runner, arguments(case, runner.torch_device))
+    try:
+        return launched_blocks(lambda: runner.call(*tensors, **named))
+    except Exception:  # noqa: BLE001 - whatever generated code raises comes again when the case runs
+        return 0
+
+
+def run_case(runner: Runner, case: Case, *, twice: bool = True) -> CaseResult:
+    """Run one case; the first fault found is the one reported, ordered from cause to symptom.
+
+    `twice` launches a second time and compares the bits.
+    """
     with exact_float32(), torch.no_grad():
-        return _run(runner, case)
+        return _run(runner, case, twice=twice)
 
 
-def _run(runner: Runner, case: Case) -> CaseResult:
+def _run(runner: Runner, case: Case, *, twice: bool) -> CaseResult:
     subject, device = runner.subject, runner.torch_device
     values = arguments(case, device)
     pristine = {name: value.clone() if isinstance(value, Tensor) else value for name, value in values.items()}
@@ -177,7 +197,12 @@ def _run(runner: Runner, case: Case) -> CaseResult:
     results = _launch(runner, values, first_guard)
     if isinstance(results, str):
         return CaseResult(fault=LaunchFailed(results))
-    fault = _form(runner, results, eager) or _overrun(first_guard) or _changed(values, memory) or _shares(runner, results, values)
+    fault = (
+        _form(runner, results, eager)
+        or _overrun(first_guard)
+        or _changed(values, memory)
+        or _shares(runner, results, values)
+    )
     if fault is not None:
         return CaseResult(fault=fault)
     names = _names(runner, len(results))
@@ -193,7 +218,7 @@ def _run(runner: Runner, case: Case) -> CaseResult:
             at = int(missing.reshape(-1).to(torch.uint8).argmax())
             return CaseResult(fault=UnwrittenOutput(name, place(tuple(result.shape), at), int(missing.sum())))
     kept = [_bits(result).clone() for result in results]
-    again = _again(runner, case, names, results, kept)
+    again = _again(runner, case, names, results, kept) if twice else None
     if isinstance(again, OutputNotFresh):
         return CaseResult(fault=again)
     ratio, nudge = 0.0, Nudge(subject.reference, pristine)

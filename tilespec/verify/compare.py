@@ -158,7 +158,11 @@ def _non_finite(name: str, result: Tensor, golden: Tensor, eager: Tensor) -> Rul
     one comes out of infinite inputs depends on how a formula is written (`(x - m) * g` or `x * g - m * g`).
     """
     wide, rounded, near = result.double(), golden.to(result.dtype).double(), eager.double()
-    same = (wide == rounded) | (wide.isnan() & rounded.isnan()) | (torch.isfinite(wide) & torch.isfinite(rounded))
+    same = (
+        (wide == rounded)
+        | (wide.isnan() & rounded.isnan())
+        | (torch.isfinite(wide) & torch.isfinite(rounded))
+    )
     edge = torch.finfo(result.dtype).max
     brink = (golden.abs() >= 0.99 * edge) & (golden.abs() <= 1.01 * edge) & (wide.abs() >= 0.98 * edge)
     like_eager = ~torch.isfinite(near) & ~torch.isfinite(wide) & torch.isfinite(golden)
@@ -172,7 +176,12 @@ def _non_finite(name: str, result: Tensor, golden: Tensor, eager: Tensor) -> Rul
 
 
 def _exact(
-    name: str, result: Tensor, golden: Tensor, eager: Tensor, hull: Callable[[int], list[Tensor]], position: int
+    name: str,
+    result: Tensor,
+    golden: Tensor,
+    eager: Tensor,
+    hull: Callable[[int], list[Tensor]],
+    position: int,
 ) -> Comparison:
     """Compare integers and bools: equal to the golden or to eager, or to a golden no further away than rounding."""
     wrong = (result.to(golden.dtype) != golden) & (result != eager)

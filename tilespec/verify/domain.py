@@ -12,10 +12,7 @@ __all__ = ["input_bounds"]
 
 _INTEGERS = frozenset({"int8", "uint8", "int16", "int32", "int64"})
 _THROUGH = frozenset(
-    """
-    view _unsafe_view reshape expand permute transpose t squeeze unsqueeze select slice clone alias detach _to_copy to
-    unfold flip cat stack contiguous lift_fresh_copy repeat convert_element_type constant_pad_nd where
-    """.split()
+    ["view", "_unsafe_view", "reshape", "expand", "permute", "transpose", "t", "squeeze", "unsqueeze", "select", "slice", "clone", "alias", "detach", "_to_copy", "to", "unfold", "flip", "cat", "stack", "contiguous", "lift_fresh_copy", "repeat", "convert_element_type", "constant_pad_nd", "where"]
 )
 """What moves or converts values without changing which they are."""
 
@@ -35,7 +32,9 @@ _DOMAINS: dict[str, tuple[int, Bounds]] = {
 }
 """Argument and range in which an op is defined and not ill-conditioned."""
 
-_KEEPS_SIGN = frozenset({"sum", "mean", "amax", "amin", "cumsum", "add", "mul", "sqrt", "clamp", "clamp_min", "maximum"})
+_KEEPS_SIGN = frozenset(
+    {"sum", "mean", "amax", "amin", "cumsum", "add", "mul", "sqrt", "clamp", "clamp_min", "maximum"}
+)
 """What gives positive numbers when all its operands are positive."""
 
 
@@ -76,12 +75,18 @@ def _smaller(known: Bounds | None, extent: Expr) -> Expr:
 def _marker(graph: Graph, name: str) -> int | None:
     """Return a number that an index is compared with: often one that means "leave this out"."""
     for node in graph.nodes:
-        if _base(node) in {"eq", "ne"} and node.args[0] == Ref(name) and isinstance(value := node.args[1], int):
+        if (
+            _base(node) in {"eq", "ne"}
+            and node.args[0] == Ref(name)
+            and isinstance(value := node.args[1], int)
+        ):
             return value
     return None
 
 
-def _sources(ref: Ref, nodes: dict[str, Node], inputs: dict[str, str], through: frozenset[str]) -> Iterator[str]:
+def _sources(
+    ref: Ref, nodes: dict[str, Node], inputs: dict[str, str], through: frozenset[str]
+) -> Iterator[str]:
     """Yield the inputs that reach `ref` through ops of `through` only."""
     if ref.name in inputs:
         yield ref.name
@@ -100,11 +105,18 @@ def _domains(node: Node) -> Iterator[tuple[Ref, Bounds]]:
         at, bounds = _DOMAINS[base]
         if isinstance(ref := node.args[at], Ref):
             yield ref, bounds
-    elif base in {"div", "fmod", "remainder", "floor_divide"} and len(node.args) > 1 and isinstance(ref := node.args[1], Ref):
+    elif (
+        base in {"div", "fmod", "remainder", "floor_divide"}
+        and len(node.args) > 1
+        and isinstance(ref := node.args[1], Ref)
+    ):
         yield ref, Bounds(0.25, 4.0)
-    elif base == "pow" and isinstance(ref := node.args[0], Ref) and isinstance(power := node.args[1], float | Ref):
-        if isinstance(power, Ref) or power != int(power):
-            yield ref, _POSITIVE
+    elif (
+        base == "pow"
+        and isinstance(ref := node.args[0], Ref)
+        and (isinstance(power := node.args[1], Ref) or (isinstance(power, float) and power != int(power)))
+    ):
+        yield ref, _POSITIVE
 
 
 def _indices(node: Node, graph: Graph) -> Iterator[tuple[Ref, Expr]]:
@@ -112,14 +124,30 @@ def _indices(node: Node, graph: Graph) -> Iterator[tuple[Ref, Expr]]:
     base, args = _base(node), node.args
     if base == "embedding" and isinstance(args[0], Ref) and isinstance(args[1], Ref):
         yield args[1], graph.meta(args[0]).shape[0]
-    elif base in {"gather", "index_select", "scatter", "scatter_add", "scatter_reduce", "index_add", "index_copy"}:
+    elif base in {
+        "gather",
+        "index_select",
+        "scatter",
+        "scatter_add",
+        "scatter_reduce",
+        "index_add",
+        "index_copy",
+    }:
         if isinstance(args[0], Ref) and isinstance(args[1], int) and isinstance(args[2], Ref):
             yield args[2], graph.meta(args[0]).shape[args[1]]
-    elif base in {"index", "_unsafe_index", "index_put"} and isinstance(args[0], Ref) and isinstance(args[1], tuple):
+    elif (
+        base in {"index", "_unsafe_index", "index_put"}
+        and isinstance(args[0], Ref)
+        and isinstance(args[1], tuple)
+    ):
         shape = graph.meta(args[0]).shape
         for at, argument in enumerate(args[1]):
             if isinstance(argument, Ref):
                 yield argument, shape[at]
-    elif base in {"nll_loss_forward", "nll_loss", "nll_loss2d_forward"} and isinstance(args[0], Ref) and isinstance(args[1], Ref):
+    elif (
+        base in {"nll_loss_forward", "nll_loss", "nll_loss2d_forward"}
+        and isinstance(args[0], Ref)
+        and isinstance(args[1], Ref)
+    ):
         shape = graph.meta(args[0]).shape
         yield args[1], shape[1 if len(shape) > 1 else 0]

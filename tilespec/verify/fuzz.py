@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 
 import torch
 from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis.strategies import SearchStrategy
 
 from tilespec.diagnostics import Diagnostic, Rule
 from tilespec.progress import Progress, Silent
 from tilespec.rules.verify import LaunchFailed, NoCaseRan, ToleranceDeclared
 from tilespec.verify.cases import Budget, cases, profiles
-from tilespec.verify.check import CaseResult, run_case
+from tilespec.verify.check import CaseResult, blocks_of, run_case
 from tilespec.verify.load import Runner, device_label, load_runner
 from tilespec.verify.purity import impurities
 from tilespec.verify.refusals import accepted_faults
@@ -29,6 +30,8 @@ _BUDGETS = {
 }
 _PROFILES = {"interpreter": 64, "cuda": 24}
 _SHRINK_SECONDS = 60.0
+_BLOCKS, _BLOCKS_TWICE = 160, 40
+"""The interpreter takes milliseconds for a block: more blocks than this are left to a GPU, or run only once."""
 
 
 class _FailingCaseError(AssertionError):
@@ -43,6 +46,7 @@ class _Run:
     wanted: int
     deadline: float | None
     progress: Progress
+    blocks: int = 0
     ran: int = 0
     refused: int = 0
     ratio: float = 0.0
@@ -62,6 +66,9 @@ class _Run:
         if case in self.failures:
             return True
         if self._out_of_time() or self._seen_enough(case):
+            return False
+        self.blocks = 0 if self.runner.device == "cuda" else blocks_of(self.runner, case)
+        if self.blocks > _BLOCKS:
             return False
         result = self._result(case)
         if result.refused is not None:
@@ -84,7 +91,7 @@ class _Run:
 
     def _result(self, case: Case) -> CaseResult:
         try:
-            return run_case(self.runner, case)
+            return run_case(self.runner, case, twice=self.blocks <= _BLOCKS_TWICE)
         except RuntimeError as error:
             if self.runner.device != "cuda":
                 raise
@@ -121,7 +128,9 @@ def fuzz_subject(
         runner = load_runner(subject, device)
     except Exception as error:  # noqa: BLE001 - whatever generated code raises at import is the finding
         fault = LaunchFailed(f"{type(error).__name__} on import: {error}")
-        return _report(subject, device, options, started, None, [fault.at(subject.source, subject.span)], None, None)
+        return _report(
+            subject, device, options, started, None, [fault.at(subject.source, subject.span)], None, None
+        )
 
     shown = progress or Silent()
     run = _Run(runner, options.cases, deadline, shown)
@@ -151,17 +160,21 @@ def fuzz_subject(
         # Hypothesis ends on its smallest case, but a time limit may have kept it from the smallest seen.
         case, rule = min(run.failures.items(), key=lambda item: (item[0].elements, len(item[0].describe())))
         script = snippet(runner, case, rule.message())
-        findings.append(rule.at(subject.source, subject.span, notes=(f"smallest failing case: {case.describe()}",)))
+        findings.append(
+            rule.at(subject.source, subject.span, notes=(f"smallest failing case: {case.describe()}",))
+        )
     else:
         findings += _beyond_values(run, runner)
     finally:
         shown.end()
     if subject.numerics.tolerance is not None:
-        findings.append(ToleranceDeclared(subject.name, *subject.numerics.tolerance).at(subject.source, subject.span))
+        findings.append(
+            ToleranceDeclared(subject.name, *subject.numerics.tolerance).at(subject.source, subject.span)
+        )
     return _report(subject, device, options, started, run, findings, case, script)
 
 
-def _strategy(subject: Subject, device: str, options: VerifyOptions):  # noqa: ANN202 - Hypothesis' own type
+def _strategy(subject: Subject, device: str, options: VerifyOptions) -> SearchStrategy[Case | None]:
     count = options.profiles or _PROFILES[device]
     budget = _BUDGETS[device]
     return cases(subject, profiles(subject, count, options.seed, budget), budget)

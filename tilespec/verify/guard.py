@@ -99,10 +99,7 @@ class Guard(TorchFunctionMode):
 
 
 _ALLOCATORS = frozenset(
-    """
-    empty empty_like empty_strided new_empty new_empty_strided zeros zeros_like new_zeros full full_like new_full ones
-    ones_like
-    """.split()
+    ["empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "zeros", "zeros_like", "new_zeros", "full", "full_like", "new_full", "ones", "ones_like"]
 )
 
 
@@ -110,7 +107,5 @@ def unwritten(tensor: Tensor, allocation: Allocation) -> Tensor:
     """Return where every byte of an element of `tensor` still holds the pattern, as a bool tensor of its shape."""
     if not allocation.poisoned or tensor.numel() == 0:
         return torch.zeros(tensor.shape, dtype=torch.bool, device=tensor.device)
-    flat = tensor.contiguous().view(torch.uint8)
-    if tensor.ndim == 0:
-        flat = tensor.reshape(1).view(torch.uint8)
+    flat = tensor.contiguous().reshape(-1).view(torch.uint8)
     return (flat == allocation.pattern).reshape(*tensor.shape, tensor.element_size()).all(-1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,18 +15,21 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from tilespec.interpret import load_package
+from tilespec.interpret import load_package, recording
 from tilespec.verify.subject import Subject
 
-__all__ = ["Device", "Runner", "device_label", "import_generated", "load_runner", "pick_device"]
+__all__ = ["Device", "Runner", "device_label", "import_generated", "launched_blocks", "load_runner", "pick_device"]
 
 Device = Literal["auto", "cuda", "interpreter"]
 
 
 @dataclass(frozen=True)
 class Runner:
-    """A subject ready to run. `torch_device` is where its tensors live, `folder` where its generated code lies; `by_name`
-    whether its parameters are called as the spec calls them."""
+    """A subject ready to run.
+
+    `torch_device` is where its tensors live, `folder` where its generated code lies; `by_name` says whether its
+    parameters are called as the spec calls them.
+    """
 
     subject: Subject
     module: ModuleType
@@ -38,6 +42,13 @@ class Runner:
     def device(self) -> str:
         """`cuda` or `interpreter`."""
         return "cuda" if self.torch_device == "cuda" else "interpreter"
+
+
+def launched_blocks(launch: Callable[[], object]) -> int:
+    """Return how many blocks the launches inside `launch` have, without running them; interpreter only."""
+    with recording(dry=True) as records:
+        launch()
+    return sum(math.prod(record.grid) for record in records)
 
 
 def pick_device(device: Device) -> str:

@@ -73,7 +73,11 @@ def _tiles(manifest: Mapping[str, Any], kernel_id: str) -> tuple[int, ...]:
         for launch in launches:
             for argument in launch.get("arguments", ()):
                 value = argument.get("value")
-                if argument.get("kind") == "constant" and isinstance(value, int) and not isinstance(value, bool):
+                if (
+                    argument.get("kind") == "constant"
+                    and isinstance(value, int)
+                    and not isinstance(value, bool)
+                ):
                     found.add(value)
     return tuple(sorted(value for value in found if 4 <= value <= 4096))
 
@@ -108,7 +112,11 @@ def _edges(spec: SpecFile, manifest: Mapping[str, Any]) -> tuple[Edge, ...]:
     if isinstance(recorded, list):
         fields = ("consumer", "input", "producer", "output")
         return tuple(
-            Edge(**{name: item[name] for name in fields}, inferred=bool(item.get("inferred", False)), why=str(item.get("why", "")))
+            Edge(
+                **{name: item[name] for name in fields},
+                inferred=bool(item.get("inferred", False)),
+                why=str(item.get("why", "")),
+            )
             for item in recorded
         )
     return next(iter(assignments(spec)), ())
@@ -134,8 +142,12 @@ def _composed(
             if name in bounds[kernel_id]:
                 found[item.name] = bounds[kernel_id][name]
     last = final_outputs(spec, edges)
-    tolerances = [kernel.numerics.tolerance for kernel in spec.kernels if kernel.numerics.tolerance is not None]
-    numerics = spec.kernels[-1].numerics.model_copy(update={"tolerance": max(tolerances) if tolerances else None})
+    tolerances = [
+        kernel.numerics.tolerance for kernel in spec.kernels if kernel.numerics.tolerance is not None
+    ]
+    numerics = spec.kernels[-1].numerics.model_copy(
+        update={"tolerance": max(tolerances) if tolerances else None}
+    )
     return Subject(
         name=f"{spec.name}.forward",
         module=module,
@@ -144,7 +156,9 @@ def _composed(
         span=None,
         inputs=tuple(inputs.values()),
         outputs=tuple(item for _, item in last) if spec.end_to_end is None else (),
-        reference=_end_to_end(spec.end_to_end, inputs) if spec.end_to_end is not None else _chain(spec, by_place, last),
+        reference=_end_to_end(spec.end_to_end, inputs)
+        if spec.end_to_end is not None
+        else _chain(spec, by_place, last),
         dims=spec.dims,
         types=spec.types,
         numerics=numerics,
@@ -184,7 +198,12 @@ def _chain(
                 else:
                     arguments[item.name] = values[edge.output if edge else item.name]
             results = evaluate(kernel, arguments, widen=widen)
-            made.update({(kernel_id, output.name): result for output, result in zip(kernel.outputs, results, strict=True)})
+            made.update(
+                {
+                    (kernel_id, output.name): result
+                    for output, result in zip(kernel.outputs, results, strict=True)
+                }
+            )
         return tuple(made[kernel_id, output.name] for kernel_id, output in last)
 
     return reference

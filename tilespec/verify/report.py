@@ -59,7 +59,7 @@ class KernelReport:
             {"code": item.code, "name": item.name, "severity": item.severity.value, "message": item.message}
             for item in self.findings
         ]
-        plain["ratio"] = self.ratio if self.ratio == self.ratio and self.ratio < float("inf") else None  # noqa: PLR0124 - NaN
+        plain["ratio"] = self.ratio if self.ratio == self.ratio and self.ratio < float("inf") else None
         return plain
 
 
@@ -113,5 +113,8 @@ class VerifyReport:
             for item in self.kernels
         ]
         widths = [max(len(row[at]) for row in (header, *rows)) for at in range(len(header))]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in (header, *rows)]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in (header, *rows)
+        ]
         return "\n".join([f"device: {self.device}, seed {self.seed}", *lines])

@@ -69,7 +69,9 @@ def verify_packages(
         reports = _in_processes(list(loaded), device, options, progress or Silent(), deadline)
     else:
         reports = _in_turn(list(loaded.values()), device, options, progress, deadline)
-    return VerifyReport(device_label(device), options.seed, tuple(reports), tuple(findings), _environment(device))
+    return VerifyReport(
+        device_label(device), options.seed, tuple(reports), tuple(findings), _environment(device)
+    )
 
 
 def _subjects(package: Package, options: VerifyOptions) -> Iterator[Subject]:
@@ -81,7 +83,11 @@ def _subjects(package: Package, options: VerifyOptions) -> Iterator[Subject]:
 
 
 def _in_turn(
-    subjects: Sequence[Subject], device: str, options: VerifyOptions, progress: Progress | None, deadline: float | None
+    subjects: Sequence[Subject],
+    device: str,
+    options: VerifyOptions,
+    progress: Progress | None,
+    deadline: float | None,
 ) -> list[KernelReport]:
     reports: list[KernelReport] = []
     for position, subject in enumerate(subjects):

@@ -11,12 +11,12 @@ from tilespec.verify.subject import Case, TensorCase
 
 __all__ = ["snippet"]
 
-_CALL = '''\
+_CALL = """\
 results = module.{function}({call})
 results = results if isinstance(results, tuple) else (results,)
 print(*results, sep="\\n")
-'''
-_COMPARISON = '''\
+"""
+_COMPARISON = """\
 wide = [v.double() if torch.is_tensor(v) and v.is_floating_point() else v for v in [{values}]]
 expected = reference.{reference}(*wide)
 expected = expected if isinstance(expected, tuple) else (expected,)
@@ -24,7 +24,7 @@ for result, golden in zip(results, expected, strict=True):
     print(golden)
     if result.numel():
         print("largest difference:", (result.double() - golden.double()).abs().max().item())
-'''
+"""
 
 
 def snippet(runner: Runner, case: Case, message: str) -> str:
@@ -54,7 +54,11 @@ def snippet(runner: Runner, case: Case, message: str) -> str:
     lines += ['reference = importlib.import_module(f"{package.name}.reference")', ""]
     lines += [_tensor(item) for item in case.tensors]
     lines += [f"{name} = {value!r}" for name, value in case.scalars]
-    lines.append(_CALL.format(function=subject.function, call=", ".join(_passed(runner, item) for item in subject.inputs)))
+    lines.append(
+        _CALL.format(
+            function=subject.function, call=", ".join(_passed(runner, item) for item in subject.inputs)
+        )
+    )
     if subject.reference_name:
         values = ", ".join(item.name for item in subject.inputs)
         lines.append(_COMPARISON.format(values=values, reference=subject.reference_name))

@@ -164,7 +164,8 @@ class Case:
         """Say in one line what is special about this case."""
         sizes = ", ".join(f"{name}={value}" for name, value in self.sizes)
         tensors = ", ".join(
-            f"{item.name}: {item.kind} {item.dtype}" + ("" if item.layout is None else f" strides {item.layout.stride}")
+            f"{item.name}: {item.kind} {item.dtype}"
+            + ("" if item.layout is None else f" strides {item.layout.stride}")
             for item in self.tensors
         )
         return f"{sizes or 'fixed sizes'}; {tensors or 'no tensors'}"

@@ -1,14 +1,14 @@
 """What the generated `test_<file>.py` calls.
 
-    from pathlib import Path
+from pathlib import Path
 
-    from tilespec.verify.testing import check_composed, check_kernel
+from tilespec.verify.testing import check_composed, check_kernel
 
-    PACKAGE = Path(__file__).parent
+PACKAGE = Path(__file__).parent
 
 
-    def test_ffn_linear2():
-        check_kernel(PACKAGE, "ffn_linear2", spec="../../specs/ffn.tilespec")
+def test_ffn_linear2():
+    check_kernel(PACKAGE, "ffn_linear2", spec="../../specs/ffn.tilespec")
 """
 
 from __future__ import annotations

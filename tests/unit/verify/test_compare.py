@@ -26,7 +26,7 @@ def _compare(
         wide = value.double() if widen and value.is_floating_point() else value
         return (function(wide),)
 
-    (eager,), (golden,) = reference({"x": x}, False), reference({"x": x}, True)
+    (eager,), (golden,) = reference({"x": x}, widen=False), reference({"x": x}, widen=True)
     return compare("y", result, golden, eager, tolerance, Nudge(reference, {"x": x}), 0)
 
 

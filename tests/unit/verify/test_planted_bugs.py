@@ -36,7 +36,13 @@ MAKERS: dict[str, tuple[Callable[[Path, str], Subject], str]] = {
 BUGS = [
     # name, kernel, text, its replacement, codes of which one has to come
     ("wrong axis", "linear", "axis=1", "axis=0", {"TS801"}),
-    ("lost mask", "linear", "(TM, TN), padding_mode=ct.PaddingMode.ZERO)", "(TM, TN))", {"TS801", "TS802", "TS811"}),
+    (
+        "lost mask",
+        "linear",
+        "(TM, TN), padding_mode=ct.PaddingMode.ZERO)",
+        "(TM, TN))",
+        {"TS801", "TS802", "TS811"},
+    ),
     (
         "wrong padding",
         "linear",
