@@ -17,7 +17,7 @@ from tilespec.lowering.simplify import simplify
 from tilespec.lowering.values import Index, Value, compute_dtype
 from tilespec.model.dims import ONE, ZERO, AxisAtom
 from tilespec.reference.graph import Graph, Ref
-from tilespec.rules.lowering import ReferenceTooDeep, UnsupportedOp
+from tilespec.rules.lowering import UnsupportedOp
 
 __all__ = ["NumericsLike", "lower"]
 
@@ -27,17 +27,14 @@ _DTYPES = frozenset(
 )
 
 
-_MOST_CALLS = 1024
-"""Calls of one kernel; a chain of so many is compiled for minutes, if at all."""
-
 _FRAMES_PER_CALL = 8
 
 
 @contextmanager
-def _deep_calls() -> Iterator[None]:
-    """Let the pull through a chain of `_MOST_CALLS` values nest: each asks its operand."""
+def _deep_calls(count: int) -> Iterator[None]:
+    """Let the pull through a chain of `count` values nest: each asks its operand."""
     before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, _MOST_CALLS * _FRAMES_PER_CALL))
+    sys.setrecursionlimit(before + count * _FRAMES_PER_CALL)
     try:
         yield
     finally:
@@ -71,11 +68,8 @@ def lower(
     if findings.has_errors:
         return None, findings.items
     names = list(outputs or _default_names(graph))
-    if len(graph.nodes) > _MOST_CALLS:
-        findings.add(ReferenceTooDeep(graph.name, len(graph.nodes)).at(text, None))
-        return None, findings.items
     try:
-        with _deep_calls():
+        with _deep_calls(len(graph.nodes)):
             stores = [
                 _store(graph, values, ref, name, number)
                 for number, (ref, name) in enumerate(zip(graph.outputs, names, strict=True))

@@ -104,7 +104,6 @@ CODES: Mapping[str, type[Rule]] = {
     "TS426": reference.CoverageUndecided,
     "TS501": lowering.UnsupportedOp,
     "TS502": lowering.UnsupportedArgument,
-    "TS503": lowering.ReferenceTooDeep,
     "TS601": schedule.NoSchedule,
     "TS701": target.KernelRefused,
     "TS702": target.UnsupportedOnTarget,

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from tilespec.diagnostics import Rule
 
-__all__ = ["ReferenceTooDeep", "UnsupportedArgument", "UnsupportedOp"]
+__all__ = ["UnsupportedArgument", "UnsupportedOp"]
 
 
 @dataclass(frozen=True)
@@ -124,60 +124,3 @@ class UnsupportedArgument(Rule):
 
     def help(self) -> str | None:
         return self.remedy
-
-
-@dataclass(frozen=True)
-class ReferenceTooDeep(Rule):
-    """A reference that chains more operations than one kernel can hold.
-
-    A kernel computes each output element as one expression. Some hundreds of dependent operations (a long loop over
-    layers, say) make an expression that no compiler takes in reasonable time; a file of several kernels does the same
-    work with the values between them in memory.
-
-    This fails, since the loop makes twelve hundred operations in a row:
-
-    ```tilespec
-    KERNEL SPEC: iterate
-    Description: Applies a map many times.
-    Operations: [mul, add]
-    Inputs:
-      - x: shape=(B, D), dtype=float32
-    Outputs:
-      - y: shape=(B, D), dtype=float32
-    Dependencies: none
-    PyTorch Reference:
-    def reference_iterate(x):
-        for step in range(600):
-            x = x * 0.5 + 1.0
-        return x
-    ```
-
-    This passes:
-
-    ```tilespec
-    KERNEL SPEC: iterate
-    Description: Applies a map a few times.
-    Operations: [mul, add]
-    Inputs:
-      - x: shape=(B, D), dtype=float32
-    Outputs:
-      - y: shape=(B, D), dtype=float32
-    Dependencies: none
-    PyTorch Reference:
-    def reference_iterate(x):
-        for step in range(4):
-            x = x * 0.5 + 1.0
-        return x
-    ```
-    """
-
-    code: ClassVar[str] = "TS503"
-    name: ClassVar[str] = "reference-too-deep"
-    kernel: str
-    count: int
-
-    def message(self) -> str:
-        return f"`{self.kernel}` makes {self.count} calls, more than one kernel can chain"
-
-    def help(self) -> str | None:
-        return "split it into several kernels, each with the values that the next one needs as outputs"

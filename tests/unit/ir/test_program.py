@@ -12,6 +12,7 @@ from tilespec.ir.nodes import (
     Contract,
     Index,
     Load,
+    Node,
     Parameter,
     Program,
     Reduce,
@@ -41,7 +42,12 @@ def rms() -> Program:
     return Program("rms", (x,), (("eps", "float"),), (store,))
 
 
-def storing(value, dtype="float32", inputs=(x,), parameters=()) -> Program:
+def storing(
+    value: Node,
+    dtype: str = "float32",
+    inputs: tuple[Tensor, ...] = (x,),
+    parameters: tuple[tuple[str, str], ...] = (),
+) -> Program:
     store = Store(Tensor("y", (B, D), dtype), (axis_expr(b), axis_expr(d)), value, (b, d))
     return Program("probe", inputs, parameters, (store,))
 

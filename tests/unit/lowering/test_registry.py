@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 import torch
 
+from tests.unit.lowering.graphs import record
+from tilespec.lowering import lower
 from tilespec.lowering.refusals import REFUSALS
 from tilespec.lowering.registry import FAMILIES, REGISTRY, DuplicateRuleError, Registry
 
@@ -18,7 +22,7 @@ NOT_TRACED = {
 
 def test_a_second_rule_for_an_op_is_an_error():
     registry = Registry().include("one", {"aten.mm": lambda call: call.value(0)})
-    with pytest.raises(DuplicateRuleError, match="aten.mm has a rule in one and in two"):
+    with pytest.raises(DuplicateRuleError, match=r"aten\.mm has a rule in one and in two"):
         registry.include("two", {"aten.mm": lambda call: call.value(0)})
 
 
@@ -56,3 +60,16 @@ def test_an_unknown_op_still_gets_a_reason_and_a_remedy():
     finding = REGISTRY.refusal("aten.unheard_of.default")
     assert "unheard_of" in finding.message()
     assert finding.help()
+
+
+def test_four_hundred_calls_in_a_row_are_lowered():
+    def chain(x: torch.Tensor) -> torch.Tensor:
+        for _ in range(200):
+            x = x * 0.5 + 1.0
+        return x
+
+    before = sys.getrecursionlimit()
+    program, findings = lower(record(chain, torch.zeros(3)))
+    assert program is not None
+    assert findings == []
+    assert sys.getrecursionlimit() == before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from tilespec.model.types import Kernel
 
 
-def lowered(case: Symbolic) -> tuple[Kernel, Program]:
+@cache
+def lowered(name: str) -> tuple[Kernel, Program]:
+    (case,) = [case for case in SYMBOLIC if case.name == name]
     made = kernel(case.name, case.inputs, case.outputs, case.code)
     dims = {name: DimRange(low=low) for name, low in case.least.items()}
     graph, findings = trace_kernel(spec(made, dims=dims), made)
@@ -47,12 +50,12 @@ def arguments(made: Kernel, sizes: dict[str, int], seed: int) -> dict[str, torch
 
 @pytest.mark.parametrize("case", SYMBOLIC, ids=[case.name for case in SYMBOLIC])
 def test_one_program_is_right_for_all_sizes(case: Symbolic):
-    made, program = lowered(case)
+    made, program = lowered(case.name)
     assert verify(program) == ()
     symbols = sorted(
         {name for item in (*made.tensors, *made.outputs) for size in item.shape for name in size.symbols}
     )
-    chance = random.Random(case.name)
+    chance = random.Random(case.name)  # noqa: S311 - sizes, no secrets
     for trial in range(4):
         sizes = {name: chance.randint(case.least.get(name, 1), 6) for name in symbols}
         if trial == 0:
@@ -68,11 +71,11 @@ def test_one_program_is_right_for_all_sizes(case: Symbolic):
 
 @pytest.mark.parametrize("case", SYMBOLIC, ids=[case.name for case in SYMBOLIC])
 def test_widening_gives_the_golden(case: Symbolic):
-    made, program = lowered(case)
+    made, program = lowered(case.name)
     symbols = {
         name for item in (*made.tensors, *made.outputs) for size in item.shape for name in size.symbols
     }
-    sizes = {name: 5 for name in symbols}
+    sizes = dict.fromkeys(symbols, 5)
     given = arguments(made, sizes, 11)
     scalars = {item.name: item.default for item in made.scalars}
     found = evaluate_program(program, given, scalars, sizes, widen=True)
@@ -87,7 +90,6 @@ WITHOUT_DIVISION = {
 
 @pytest.mark.parametrize("name", sorted(WITHOUT_DIVISION))
 def test_views_leave_no_division(name: str):
-    (case,) = [case for case in SYMBOLIC if case.name == name]
-    text = print_program(lowered(case)[1])
+    text = print_program(lowered(name)[1])
     assert "//" not in text
     assert "%" not in text
