@@ -192,6 +192,8 @@ class _Build(Transformer):
         high = children[-1] if dots < len(children) - 1 else None
         return RangeNode(low, high, None, span)
 
+    limits = range
+
     def place(self, item: Any) -> Span:  # noqa: ANN401 - a token or any node
         """Return the span of a token or node."""
         return self.span(item) if isinstance(item, Token) else item.span

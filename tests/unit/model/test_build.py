@@ -51,7 +51,8 @@ def test_the_model_of_the_base_format(repository: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("shipped"), sorted(path.name for path in (Path(__file__).resolve().parents[3] / "specs").glob("*.tilespec"))
+    ("shipped"),
+    sorted(path.name for path in (Path(__file__).resolve().parents[3] / "specs").glob("*.tilespec")),
 )
 def test_every_shipped_spec_is_clean(repository: Path, shipped: str) -> None:
     source, findings = read_source(repository / "specs" / shipped)
@@ -80,7 +81,9 @@ def test_order_and_levels_are_derived() -> None:
     ],
 )
 def test_any_order_that_the_dependencies_allow_is_right(order: str, right: bool) -> None:  # noqa: FBT001 - a case
-    tree, _ = parse(SourceText("a", f"Execution order: {order}\n" + chain(a="none", b="[a]", c="[a]", d="[b, c]")))
+    tree, _ = parse(
+        SourceText("a", f"Execution order: {order}\n" + chain(a="none", b="[a]", c="[a]", d="[b, c]"))
+    )
     assert ([finding.code for finding in build_model(tree)[1]] == []) == right
 
 
@@ -146,7 +149,13 @@ def test_a_broken_kernel_gives_one_finding() -> None:
 
 @pytest.mark.parametrize(
     ("path", "name"),
-    [("a.tilespec", "a"), ("x/My-Net.v2.md", "My_Net"), ("class.tilespec", "spec_class"), ("9.md", "spec_9"), ("é.md", "spec")],
+    [
+        ("a.tilespec", "a"),
+        ("x/My-Net.v2.md", "My_Net"),
+        ("class.tilespec", "spec_class"),
+        ("9.md", "spec_9"),
+        ("é.md", "spec"),
+    ],
 )
 def test_the_name_of_a_file_is_a_module_name(path: str, name: str) -> None:
     tree, _ = parse(SourceText(path, KERNEL.format(id="a", dependencies="none")))

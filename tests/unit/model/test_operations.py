@@ -27,7 +27,13 @@ def test_names_and_aliases(written: str, name: str) -> None:
 
 @pytest.mark.parametrize(
     ("written", "name"),
-    [("layer_nrom", "layer_norm"), ("fused_softmax", "softmax"), ("matmull", "matmul"), ("sofmtax", "softmax"), ("qwertyuiop", None)],
+    [
+        ("layer_nrom", "layer_norm"),
+        ("fused_softmax", "softmax"),
+        ("matmull", "matmul"),
+        ("sofmtax", "softmax"),
+        ("qwertyuiop", None),
+    ],
 )
 def test_near_misses_are_suggested(written: str, name: str | None) -> None:
     assert find_operation(written) is None
@@ -57,7 +63,14 @@ def test_patterns(name: str, ops: set[str], satisfied: bool) -> None:  # noqa: F
 
 @pytest.mark.parametrize(
     ("written", "name"),
-    [("fp16", "float16"), ("half", "float16"), ("torch.bfloat16", "bfloat16"), ("BF16", "bfloat16"), ("long", "int64"), ("flaot16", None)],
+    [
+        ("fp16", "float16"),
+        ("half", "float16"),
+        ("torch.bfloat16", "bfloat16"),
+        ("BF16", "bfloat16"),
+        ("long", "int64"),
+        ("flaot16", None),
+    ],
 )
 def test_dtypes(written: str, name: str | None) -> None:
     assert canonical_dtype(written) == name

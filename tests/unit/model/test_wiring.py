@@ -61,8 +61,13 @@ def test_the_base_format_is_wired_by_declaration_order(repository: Path) -> None
     assert wiring["residual_layernorm.residual"] == "x"
     names = [item.name for item in composition_inputs(spec, edges)]
     assert names == ["x", "weight1", "bias1", "weight2", "bias2", "gamma", "beta", "eps"]
-    assert composition_inputs(spec, edges)[0].consumers == (("ffn_linear_gelu", "x"), ("residual_layernorm", "residual"))
-    assert [(ident, output.name) for ident, output in final_outputs(spec, edges)] == [("residual_layernorm", "y")]
+    assert composition_inputs(spec, edges)[0].consumers == (
+        ("ffn_linear_gelu", "x"),
+        ("residual_layernorm", "residual"),
+    )
+    assert [(ident, output.name) for ident, output in final_outputs(spec, edges)] == [
+        ("residual_layernorm", "y")
+    ]
 
 
 def test_every_edge_says_why(repository: Path) -> None:
@@ -75,7 +80,11 @@ def test_every_edge_says_why(repository: Path) -> None:
 
 
 def test_the_next_assignment_swaps() -> None:
-    text = kernel("a", ["x"], ["y"]) + kernel("b", ["x", "residual"], ["z"], "[a]") + ends("def reference_all(x):")
+    text = (
+        kernel("a", ["x"], ["y"])
+        + kernel("b", ["x", "residual"], ["z"], "[a]")
+        + ends("def reference_all(x):")
+    )
     found = [short(edges, "b") for edges in assignments(spec_of(text))]
     assert found[0] == {"x": "a.y", "residual": "x"}
     assert {"x": "x", "residual": "a.y"} in found
@@ -115,30 +124,52 @@ def test_every_dependency_is_consumed() -> None:
     ],
 )
 def test_a_remark_is_wiring(remark: str) -> None:
-    text = kernel("a", ["x"], ["y"]) + kernel("b", ["l", f"r: {S} {remark}"], ["z"], "[a]") + ends("def reference_all(x, l):")
+    text = (
+        kernel("a", ["x"], ["y"])
+        + kernel("b", ["l", f"r: {S} {remark}"], ["z"], "[a]")
+        + ends("def reference_all(x, l):")
+    )
     wirings = [short(edges, "b")["r"] for edges in itertools.islice(assignments(spec_of(text)), 8)]
     assert set(wirings) == {"a.y"}
 
 
-@pytest.mark.parametrize("remark", ["(original input)", "(original input x)", "(the original x)", "(module input)"])
+@pytest.mark.parametrize(
+    "remark", ["(original input)", "(original input x)", "(the original x)", "(module input)"]
+)
 def test_the_original_input_is_no_output(remark: str) -> None:
-    text = kernel("a", ["x"], ["y"]) + kernel("b", [f"l: {S} {remark}", "r"], ["z"], "[a]") + ends("def reference_all(x):")
+    text = (
+        kernel("a", ["x"], ["y"])
+        + kernel("b", [f"l: {S} {remark}", "r"], ["z"], "[a]")
+        + ends("def reference_all(x):")
+    )
     assert first(text, "b") == {"l": "x", "r": "a.y"}
 
 
 @pytest.mark.parametrize("remark", ["(in float16)", "(row major)", "(see a paper)", "(b is for bias)"])
 def test_other_remarks_are_not(remark: str) -> None:
-    text = kernel("a1", ["x"], ["y"]) + kernel("b1", [f"l: {S} {remark}", "r"], ["z"], "[a1]") + ends("def reference_all(x):")
+    text = (
+        kernel("a1", ["x"], ["y"])
+        + kernel("b1", [f"l: {S} {remark}", "r"], ["z"], "[a1]")
+        + ends("def reference_all(x):")
+    )
     assert first(text, "b1") == {"l": "a1.y", "r": "x"}
 
 
 def test_from_decides() -> None:
-    text = kernel("a", ["x"], ["y"]) + kernel("b", ["l", f"r: {S}, from=a.y"], ["z"], "[a]") + ends("def reference_all(x):")
+    text = (
+        kernel("a", ["x"], ["y"])
+        + kernel("b", ["l", f"r: {S}, from=a.y"], ["z"], "[a]")
+        + ends("def reference_all(x):")
+    )
     assert first(text, "b") == {"l": "x", "r": "a.y"}
 
 
 def test_from_may_name_a_composition_input() -> None:
-    text = kernel("a", ["x"], ["y"]) + kernel("b", [f"l: {S}, from=x", "r"], ["z"], "[a]") + ends("def reference_all(x):")
+    text = (
+        kernel("a", ["x"], ["y"])
+        + kernel("b", [f"l: {S}, from=x", "r"], ["z"], "[a]")
+        + ends("def reference_all(x):")
+    )
     assert first(text, "b") == {"l": "x", "r": "a.y"}
 
 
@@ -158,7 +189,9 @@ def test_weights_of_one_name_and_two_shapes_are_two_inputs() -> None:
 
 def test_weights_take_the_names_of_the_end_to_end_reference() -> None:
     text = kernel("a", ["x", "w: shape=(N, M), dtype=float32"], ["y"])
-    text += kernel("b", ["y", "w: shape=(N, M), dtype=float32"], ["z"], "[a]") + ends("def reference_all(x, w, w2):")
+    text += kernel("b", ["y", "w: shape=(N, M), dtype=float32"], ["z"], "[a]") + ends(
+        "def reference_all(x, w, w2):"
+    )
     spec = spec_of(text)
     edges = next(assignments(spec))
     assert short(edges, "b")["w"] == "w2"
@@ -173,10 +206,15 @@ def test_without_an_end_to_end_reference_inputs_keep_their_names() -> None:
 
 
 def test_final_outputs_are_those_nobody_consumes() -> None:
-    text = kernel("a", ["x"], ["y", "s: shape=(M,), dtype=float32"]).replace("shape=(N,), dtype=float32\nOut", "shape=(N,), dtype=float32\n  - m: shape=(M,), dtype=float32\nOut")
+    text = kernel("a", ["x"], ["y", "s: shape=(M,), dtype=float32"]).replace(
+        "shape=(N,), dtype=float32\nOut", "shape=(N,), dtype=float32\n  - m: shape=(M,), dtype=float32\nOut"
+    )
     text += kernel("b", ["y"], ["z"], "[a]")
     spec = spec_of(text)
-    assert [(ident, output.name) for ident, output in final_outputs(spec, next(assignments(spec)))] == [("a", "s"), ("b", "z")]
+    assert [(ident, output.name) for ident, output in final_outputs(spec, next(assignments(spec)))] == [
+        ("a", "s"),
+        ("b", "z"),
+    ]
 
 
 def test_many_inputs_of_one_shape_are_still_wired_in_order() -> None:

@@ -68,7 +68,9 @@ def test_orders(written: str, canonical: str) -> None:
         ("types", "T {f}", (2, 3), "`{`"),
     ],
 )
-def test_a_fault_points_at_what_does_not_fit(start: str, text: str, place: tuple[int, int], found: str) -> None:
+def test_a_fault_points_at_what_does_not_fit(
+    start: str, text: str, place: tuple[int, int], found: str
+) -> None:
     with pytest.raises(ValueFault) as caught:
         parse_value(start, text, 0)  # type: ignore[arg-type]
     assert (caught.value.span.start, caught.value.span.end) == place
@@ -97,8 +99,12 @@ def test_the_short_cut_makes_the_nodes_of_the_grammar(entry: str) -> None:
 
 
 def test_the_short_cut_of_lists_and_orders_makes_the_nodes_of_the_grammar() -> None:
-    text = "Execution order: a -> b -> c{mark}\n" + KERNEL.format(entry="x: shape=(N,), dtype=T", operations="a, b")
+    text = "Execution order: a -> b -> c{mark}\n" + KERNEL.format(
+        entry="x: shape=(N,), dtype=T", operations="a, b"
+    )
     quick, _ = parse(SourceText("a", text.format(mark="")))
     slow, _ = parse(SourceText("a", text.format(mark="#")))
     assert quick.summary.order == slow.summary.order
-    assert quick.kernels[0].operations == parse_value("operations", "[a, b]", quick.source.text.index("[a, b]"))
+    assert quick.kernels[0].operations == parse_value(
+        "operations", "[a, b]", quick.source.text.index("[a, b]")
+    )

@@ -8,7 +8,16 @@ import pytest
 
 from tilespec.diagnostics import SourceText
 from tilespec.syntax import decode_source, parse, read_source
-from tilespec.syntax.nodes import FileNode, Name, Parallel, ScalarNode, Sequence, Symbol, TensorNode, names_in_order
+from tilespec.syntax.nodes import (
+    FileNode,
+    Name,
+    Parallel,
+    ScalarNode,
+    Sequence,
+    Symbol,
+    TensorNode,
+    names_in_order,
+)
 
 KERNEL = """KERNEL SPEC: double
 Description: Doubles a vector.
@@ -39,7 +48,11 @@ def test_the_base_format_is_read_as_it_stands(repository: Path) -> None:
     assert source is not None
     assert findings == []
     tree = tree_of(source.text)
-    assert [kernel.id.text for kernel in tree.kernels] == ["ffn_linear_gelu", "ffn_linear2", "residual_layernorm"]
+    assert [kernel.id.text for kernel in tree.kernels] == [
+        "ffn_linear_gelu",
+        "ffn_linear2",
+        "residual_layernorm",
+    ]
     assert tree.summary.total is not None
     assert tree.summary.total.value == 3
     last = tree.kernels[-1]
@@ -57,7 +70,9 @@ def test_the_base_format_is_read_as_it_stands(repository: Path) -> None:
 
 
 def test_every_name_has_the_span_of_its_text() -> None:
-    tree = tree_of(KERNEL.replace("[scale]", "[matmul (a), bias add]").replace("x: shape=(N,)", "x : shape = (N, 2*M)"))
+    tree = tree_of(
+        KERNEL.replace("[scale]", "[matmul (a), bias add]").replace("x: shape=(N,)", "x : shape = (N, 2*M)")
+    )
     (kernel,) = tree.kernels
     assert text_at(tree, kernel.id) == "double"
     tensor = (kernel.inputs or ())[0]
@@ -78,7 +93,13 @@ def test_bullets(bullet: str) -> None:
 
 @pytest.mark.parametrize(
     "header",
-    ["KERNEL SPEC: double", "### KERNEL SPEC: double", "**KERNEL SPEC:** double", "kernel spec: `double`", "KERNEL SPEC: double  # why"],
+    [
+        "KERNEL SPEC: double",
+        "### KERNEL SPEC: double",
+        "**KERNEL SPEC:** double",
+        "kernel spec: `double`",
+        "KERNEL SPEC: double  # why",
+    ],
 )
 def test_headers(header: str) -> None:
     assert tree_of(KERNEL.replace("KERNEL SPEC: double", header)).kernels[0].id.text == "double"
@@ -110,14 +131,19 @@ def test_references(reference: str, first: int, indent: int) -> None:
 
 
 def test_comments_and_headings_inside_a_reference_are_code() -> None:
-    text = KERNEL + "PyTorch Reference:\n# first\ndef reference_double(x):\n    # why\n    return x * 2\n---\n"
+    text = (
+        KERNEL + "PyTorch Reference:\n# first\ndef reference_double(x):\n    # why\n    return x * 2\n---\n"
+    )
     node = tree_of(text).kernels[0].reference
     assert node is not None
     assert node.text == "# first\ndef reference_double(x):\n    # why\n    return x * 2"
 
 
 def test_a_field_after_a_reference_ends_it() -> None:
-    text = KERNEL + "PyTorch Reference:\ndef reference_double(x):\n    return x * 2\nDependencies: none\nNotes:\n- a\n"
+    text = (
+        KERNEL
+        + "PyTorch Reference:\ndef reference_double(x):\n    return x * 2\nDependencies: none\nNotes:\n- a\n"
+    )
     (kernel,) = tree_of(text).kernels
     assert kernel.reference is not None
     assert kernel.reference.text.endswith("return x * 2")
@@ -150,14 +176,22 @@ def test_extensions() -> None:
         "Dims:\n  B: 1..64\n  D: 64..8192 step 64\n  D_ff: = 4 * D\n  H: in {8, 16, 32}\n"
         "Types: T in {float16, bfloat16}; U in {int8}\nSource: model.py:FFN\nBench: B=8, D=64\n"
         'Numerics: accumulate=float32, tf32=never, approximate=[gelu: tanh], tolerance=(1e-2, 1e-2)\nKeep in PyTorch: [dropout] because "idle"\n\n'
-        + KERNEL.replace("dtype=float32\nOut", "dtype=T, from=a.b, layout=channels_last, values=-1..2.5 (original input)\nOut")
+        + KERNEL.replace(
+            "dtype=float32\nOut",
+            "dtype=T, from=a.b, layout=channels_last, values=-1..2.5 (original input)\nOut",
+        )
     )
     tree = tree_of(text)
     assert [line.name.text for line in tree.dims] == ["B", "D", "D_ff", "H"]
     assert [line.name.text for line in tree.types] == ["T", "U"]
     assert tree.code is not None
     assert (tree.code.path, tree.code.qualifier) == ("model.py", "FFN")
-    assert [setting.key.text for setting in tree.numerics] == ["accumulate", "tf32", "approximate", "tolerance"]
+    assert [setting.key.text for setting in tree.numerics] == [
+        "accumulate",
+        "tf32",
+        "approximate",
+        "tolerance",
+    ]
     assert tree.kept[0].reason is not None
     assert tree.kept[0].reason.text == "idle"
     tensor = (tree.kernels[0].inputs or ())[0]
@@ -171,14 +205,20 @@ def test_extensions() -> None:
 
 def test_lists_wrap() -> None:
     tree = tree_of(KERNEL.replace("[scale]", "[\n    matmul (with, comma),\n    # why\n    scale,\n  ]"))
-    assert [(item.name.text, item.label and item.label.text) for item in tree.kernels[0].operations or ()] == [
+    assert [
+        (item.name.text, item.label and item.label.text) for item in tree.kernels[0].operations or ()
+    ] == [
         ("matmul", "with, comma"),
         ("scale", None),
     ]
 
 
 def test_an_unknown_field_doesnt_hide_later_faults() -> None:
-    text = KERNEL.replace("Operations", "Operatoins").replace("  - y: shape", "  - y shape") + "---\n" + KERNEL.replace("(N,)", "(N", 1)
+    text = (
+        KERNEL.replace("Operations", "Operatoins").replace("  - y: shape", "  - y shape")
+        + "---\n"
+        + KERNEL.replace("(N,)", "(N", 1)
+    )
     assert codes(text) == ["TS108", "TS106", "TS105"]
 
 
@@ -200,7 +240,10 @@ def test_the_completeness_check_is_read() -> None:
 
 
 def test_end_to_end_may_have_helpers() -> None:
-    text = KERNEL + "---\n## Composition Notes\nData flow: x -> double\n\n    def helper(x):\n        return x\n\nwords\n\n    def reference_all(x):\n        return helper(x)\n\nafter\n"
+    text = (
+        KERNEL
+        + "---\n## Composition Notes\nData flow: x -> double\n\n    def helper(x):\n        return x\n\nwords\n\n    def reference_all(x):\n        return helper(x)\n\nafter\n"
+    )
     node = tree_of(text).end_to_end
     assert node is not None
     assert [line for line in node.text.split("\n") if line] == [
@@ -214,7 +257,9 @@ def test_end_to_end_may_have_helpers() -> None:
 
 
 def test_a_scalar_default_may_be_an_expression() -> None:
-    tree = tree_of(KERNEL.replace("Outputs", "  - s: scalar float = 1 / 8\n  - b: scalar bool = true\nOutputs"))
+    tree = tree_of(
+        KERNEL.replace("Outputs", "  - s: scalar float = 1 / 8\n  - b: scalar bool = true\nOutputs")
+    )
     scalars = [item for item in tree.kernels[0].inputs or () if isinstance(item, ScalarNode)]
     assert isinstance(scalars[1].default, Symbol)
 
@@ -248,5 +293,7 @@ def test_endless_expressions_end_in_findings_or_values(dim: str) -> None:
 
 
 def test_parsing_and_modelling_need_no_torch() -> None:
-    code = "import tilespec.syntax, tilespec.model, tilespec.model.wiring, sys; sys.exit('torch' in sys.modules)"
+    code = (
+        "import tilespec.syntax, tilespec.model, tilespec.model.wiring, sys; sys.exit('torch' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
