@@ -76,6 +76,8 @@ class _Scope:
     indices: dict[tuple[AxisAtom, Frame], Text] = field(default_factory=dict)
     commented: set[int] = field(default_factory=set)
     names: set[str] = field(default_factory=set)
+    inside: set[str] = field(default_factory=set)
+    """Names in this block and in the loops inside it."""
 
 
 def write_kernel(plan: KernelPlan, source: SourceText | None = None) -> KernelText:
@@ -108,6 +110,7 @@ class _Writer:
         self.assigned = self.outermost()
         self.inverses: dict[tuple[Node, Frame], tuple[_Scope, Text]] = {}
         self.tile_stores = 0
+        self.kinds: dict[str, object] = {}
         self.open: list[_Scope] = []
         self.access_memo: dict[Load, TileAccess | Gather] = {}
         self.padding = choose_padding(self.roots, self.access)
@@ -139,20 +142,26 @@ class _Writer:
             )
         return self.access_memo[load]
 
-    def unique(self, base: str, scope: _Scope | None = None) -> str:
-        """Return a name that is free in `scope`, around it and in the loops open inside it; None is the whole kernel."""
+    def unique(self, base: str, scope: _Scope | None = None, kind: object = None) -> str:
+        """Return a name that is free in `scope`, around it and in the loops open inside it; None is the whole kernel.
+
+        A name of a loop that is closed may serve again, for a tile of the same `kind`: a variable keeps its type.
+        """
         around = scope
         taken = set(self.names)
         while around is not None:
             taken |= around.names
             around = around.parent
         for inner in self.open:
-            taken |= inner.names
+            taken |= inner.inside
         name, number = base, 1
-        while name in taken:
+        while name in taken or self.kinds.get(name, kind) != kind:
             number += 1
             name = f"{base}_{number}"
+        self.kinds[name] = kind
         (scope.names if scope is not None else self.names).add(name)
+        if scope is not None:
+            scope.inside.add(name)
         return name
 
     def block_of(self, axis: AxisAtom) -> str:
@@ -194,7 +203,7 @@ class _Writer:
             text = self.convert(node, frame, home) or self.emit(node, frame, home)
             if self.worth_a_name(node, text):
                 self.comment(node, home)
-                name = self.unique(self.hint(node), home)
+                name = self.unique(self.hint(node), home, (node.dtype, self.shape(node.free, frame)))
                 home.block.line(f"{name} = {text.code}")
                 text = atom(name)
             home.memo[key] = text
@@ -287,6 +296,12 @@ class _Writer:
             args = [self.value(item, frame, scope) for item in node.args]
             if node.op == "cast" and isinstance(node.args[0], Index) and args[0].precedence != ATOM_LITERAL:
                 args = [self.as_value(args[0])]
+            if any(isinstance(item, Const) and not -(2**31) <= item.value < 2**31 for item in node.args if item.dtype == "int64"):
+                # Positions are int32 tiles, which such a constant would not fit.
+                args = [
+                    atom(f"{text.at_least(100)}.astype(ct.int64)") if isinstance(item, Index) else text
+                    for text, item in zip(args, node.args, strict=True)
+                ]
             text, helper = expression(node.op, node.dtype, node.args[-1].dtype, args)
             if helper:
                 self.helpers[helper] = None
@@ -316,7 +331,7 @@ class _Writer:
                 inverse = call("ct.rsqrt", self.value(right.args[0], frame, scope))
             else:
                 inverse = binary("/", atom("1.0"), self.value(right, frame, scope))
-            name = self.unique("inverse", home)
+            name = self.unique("inverse", home, (right.dtype, self.shape(right.free, frame)))
             self.comment(node, home)
             home.block.line(f"{name} = {inverse.code}")
             self.inverses[key] = (home, atom(name))
@@ -351,7 +366,7 @@ class _Writer:
             if len(frame) > 1:
                 places = ", ".join(":" if item == axis else "None" for item in frame)
                 code = f"({code})[{places}]" if " " in code.split("(")[0] else f"{code}[{places}]"
-            variable = self.unique(f"{axis.name}_index", scope)
+            variable = self.unique(f"{axis.name}_index", scope, (axis, frame))
             scope.block.line(f"{variable} = {code}")
             scope.indices[axis, frame] = atom(variable)
         return scope.indices[axis, frame]
@@ -505,10 +520,11 @@ class _Writer:
         ]
         lanes: dict[Node, str] = {}
         for item in group:
-            lanes[item] = self.unique("acc" if isinstance(item, Contract) else f"{self.hint(item)}_lanes", scope)
             frame = self.fold_frame(item)
             spans = item.free | (frozenset() if item in self.tensor_core else item.bound)
             shape = self.tuple(self.shape(frozenset(axis for axis in spans if self.tiled(axis)), frame))
+            base = "acc" if isinstance(item, Contract) else f"{self.hint(item)}_lanes"
+            lanes[item] = self.unique(base, scope, (item.dtype, shape))
             dtype = cutile_dtype(item.dtype)
             identity = 0.0 if isinstance(item, Contract) else IDENTITY[item.op]
             if identity == 0:
@@ -534,7 +550,7 @@ class _Writer:
             if item not in self.tensor_core:
                 text = self.reduce_lanes(item, text, frame)
             if text.code != lanes[item]:
-                name = self.unique(self.hint(item), scope)
+                name = self.unique(self.hint(item), scope, (item.dtype, self.shape(item.free, frame)))
                 scope.block.line(f"{name} = {text.code}")
                 text = atom(name)
             scope.memo[item, frame] = text
@@ -567,7 +583,8 @@ class _Writer:
     def close_loops(self, pending: list[tuple[_Scope, str, Block]]) -> None:
         # A body is appended only now: what it needs from outside stands before it.
         for outer, header, block in reversed(pending):
-            self.open.pop()
+            closed = self.open.pop()
+            outer.inside |= closed.inside
             outer.block.entries.extend([header, block])
 
     def identity(self, node: Reduce | Contract | Scan) -> Text:
@@ -595,6 +612,8 @@ class _Writer:
             axes = [axis for axis, zero in padded if not zero]
         else:
             text = self.value(node.arg, frame, scope)
+            if node.dtype == "int64" and not isinstance(node.arg, Load):
+                text = atom(f"{text.at_least(100)}.astype(ct.int64)")
             axes = [
                 axis
                 for axis in node.axes
@@ -643,10 +662,10 @@ class _Writer:
             scope = scope.parent
         outer = scope.parent
         assert outer is not None  # noqa: S101 - a looped axis has a loop
-        carry = self.unique("carry", outer)
         shape = self.tuple(self.shape(node.arg.free - {axis}, frame))
+        carry = self.unique("carry", outer, (node.dtype, shape))
         outer.block.line(f"{carry} = ct.full({shape}, {self.identity(node).code}, dtype={cutile_dtype(node.dtype)})")
-        name = self.unique(self.hint(node), scope)
+        name = self.unique(self.hint(node), scope, (node.dtype, self.shape(node.free, frame)))
         self.comment(node, scope)
         scope.block.line(f"{name} = {self.combine(node, atom(carry), within).code}")
         last = ["0"] * len(frame)
