@@ -185,14 +185,12 @@ class _Build(Transformer):
     def dotted(self, children: list[Token]) -> Name:
         return Name(".".join(children), self.span(children[0]).to(self.span(children[-1])))
 
-    def range(self, children: list[Any]) -> RangeNode:
+    def limits(self, children: list[Any]) -> RangeNode:
         dots = next(index for index, child in enumerate(children) if isinstance(child, Token))
         span = self.place(children[0]).to(self.place(children[-1]))
         low = children[0] if dots else None
         high = children[-1] if dots < len(children) - 1 else None
         return RangeNode(low, high, None, span)
-
-    limits = range
 
     def place(self, item: Any) -> Span:  # noqa: ANN401 - a token or any node
         """Return the span of a token or node."""
@@ -335,6 +333,5 @@ def _fault(error: UnexpectedInput, token: Token | None, base: int, text: str) ->
     if token is not None:
         begin = base + (token.start_pos or 0)
         return ValueFault(Span(begin, begin + len(token)), f"`{token}`", expected)
-    place = error.pos_in_stream
-    begin = min(place if isinstance(place, int) else 0, max(len(text) - 1, 0))
+    begin = min(cast("int", error.pos_in_stream), max(len(text) - 1, 0))
     return ValueFault(Span(base + begin, base + begin + 1), f"`{text[begin : begin + 1]}`", expected)
