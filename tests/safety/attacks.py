@@ -344,13 +344,17 @@ FILES: dict[str, str] = {
     "byte order mark inside": "def reference_a(x):\n    return \ufeffx\n",
     "encoding cookie": "# -*- coding: utf-7 -*-\ndef reference_a(x):\n    return x\n",
     "very long": "def reference_a(x):\n" + "    x = x + 1\n" * 30_000 + "    return x\n",
-    "many functions": "".join(f"def f{i}(x):\n    return x\n" for i in range(5_000)) + "def reference_a(x):\n    return x\n",
+    "many functions": "".join(f"def f{i}(x):\n    return x\n" for i in range(5_000))
+    + "def reference_a(x):\n    return x\n",
     "call tree": (
         "def f0(x):\n    return x + 1\n"
         + "".join(f"def f{i}(x):\n    return f{i - 1}(f{i - 1}(x))\n" for i in range(1, 40))
         + "def reference_a(x):\n    return f39(x)\n"
     ),
-    "deep blocks": "def reference_a(x):\n" + "".join(" " * (i + 1) + "if True:\n" for i in range(95)) + " " * 97 + "return x\n",
+    "deep blocks": "def reference_a(x):\n"
+    + "".join(" " * (i + 1) + "if True:\n" for i in range(95))
+    + " " * 97
+    + "return x\n",
     "unterminated string": "def reference_a(x):\n    return '''x\n",
     "line continuation": "def reference_a(x):\n    return x + \\\n",
 }

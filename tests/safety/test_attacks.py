@@ -18,7 +18,16 @@ from tilespec.reference.trace import trace_kernel
 
 SECONDS_OF_CPU = 2.0
 LARGEST_GROWTH = 2**30
-WATCHED = ("os.system", "os.exec", "os.posix_spawn", "os.fork", "subprocess.Popen", "socket.connect", "shutil.", "ctypes.dlopen")
+WATCHED = (
+    "os.system",
+    "os.exec",
+    "os.posix_spawn",
+    "os.fork",
+    "subprocess.Popen",
+    "socket.connect",
+    "shutil.",
+    "ctypes.dlopen",
+)
 
 _seen: list[str] = []
 _watching = False
@@ -29,7 +38,12 @@ def _audit(event: str, arguments: tuple[object, ...]) -> None:
         return
     if event.startswith(WATCHED):
         _seen.append(event)
-    if event == "open" and len(arguments) > 1 and isinstance(arguments[1], str) and set(arguments[1]) & set("wax+"):
+    if (
+        event == "open"
+        and len(arguments) > 1
+        and isinstance(arguments[1], str)
+        and set(arguments[1]) & set("wax+")
+    ):
         _seen.append(f"open {arguments[0]}")
     if event == "open" and str(arguments[0]) in {"a", "a.pt", "/etc/passwd"}:
         _seen.append(f"open {arguments[0]}")
@@ -69,7 +83,9 @@ def run(code: str) -> list[Diagnostic]:
 @pytest.fixture(scope="module", autouse=True)
 def warm() -> None:
     """Let torch import what it imports on first use."""
-    run("def reference_a(x):\n    y = torch.zeros_like(x)\n    y[1:] = F.pad(x.sin() + 1, (1, 1))[1:-2]\n    return y\n")
+    run(
+        "def reference_a(x):\n    y = torch.zeros_like(x)\n    y[1:] = F.pad(x.sin() + 1, (1, 1))[1:-2]\n    return y\n"
+    )
     run("def reference_a(x):\n    return F.interpolate(x[None, None], scale_factor=2)[0, 0, ::2] @ x\n")
 
 
@@ -97,8 +113,22 @@ HARMLESS = {
 
 def test_what_reaches_python_is_refused():
     """Nothing with a dunder, an import, a builtin off the list or a torch function off the list traces."""
-    words = ("__", "import ", "eval", "exec(", "open(", "getattr", "torch.load", "torch.ops", "torch.hub", "lambda", "class ")
-    hostile = [(name, code) for name, code in ATTACKS if any(word in code for word in words) and name not in HARMLESS]
+    words = (
+        "__",
+        "import ",
+        "eval",
+        "exec(",
+        "open(",
+        "getattr",
+        "torch.load",
+        "torch.ops",
+        "torch.hub",
+        "lambda",
+        "class ",
+    )
+    hostile = [
+        (name, code) for name, code in ATTACKS if any(word in code for word in words) and name not in HARMLESS
+    ]
     assert len(hostile) > 60
     for name, code in hostile:
         assert run(code), name

@@ -68,7 +68,9 @@ def join(spec: SpecFile, edges: Sequence[Edge], graphs: Mapping[str, Graph]) -> 
             )
             nodes.append(ComposedNode(kernel_id, renamed))
         inputs[kernel_id] = tuple(names.get(name, Ref(name)) for name, _ in graph.inputs)
-        outputs[kernel_id] = tuple(ref for ref in (rename(output) for output in graph.outputs) if isinstance(ref, Ref))
+        outputs[kernel_id] = tuple(
+            ref for ref in (rename(output) for output in graph.outputs) if isinstance(ref, Ref)
+        )
         producers[kernel_id] = frozenset(sources)
     return ComposedGraph(tuple(nodes), inputs, outputs, producers)
 

@@ -76,7 +76,9 @@ def cover(
         decided = by_value is not None
         for name, kernels in (by_value or {}).items():
             found.setdefault(name, kernels)
-    kept = {name: entry.reason for kernel in spec.kernels for entry in kernel.kept for name in _names(entry.op)}
+    kept = {
+        name: entry.reason for kernel in spec.kernels for entry in kernel.kept for name in _names(entry.op)
+    }
     source = spec.source if spec.end_to_end is None else spec.end_to_end.source
     ops: list[CoveredOp] = []
     findings: list[Diagnostic] = []
@@ -134,7 +136,9 @@ def _by_structure(composed: ComposedGraph, graph: Graph) -> dict[str, tuple[str,
     return found
 
 
-_COMMUTATIVE = frozenset({"aten.add.Tensor", "aten.mul.Tensor", "aten.maximum.default", "aten.minimum.default"})
+_COMMUTATIVE = frozenset(
+    {"aten.add.Tensor", "aten.mul.Tensor", "aten.maximum.default", "aten.minimum.default"}
+)
 
 
 def _number(node: Node, known: Mapping[str, int], numbers: dict[Any, int]) -> int:

@@ -63,7 +63,16 @@ def performed(graph: Graph) -> tuple[str, ...]:
 
 _COMPOSITES = tuple(
     name
-    for name in ("gelu", "silu", "softmax", "log_softmax", "layer_norm", "rms_norm", "logsumexp", "cross_entropy")
+    for name in (
+        "gelu",
+        "silu",
+        "softmax",
+        "log_softmax",
+        "layer_norm",
+        "rms_norm",
+        "logsumexp",
+        "cross_entropy",
+    )
     if name in OPERATIONS
 )
 
@@ -84,10 +93,14 @@ def check_operations(spec: SpecFile, kernel: Kernel, graph: Graph) -> list[Diagn
             continue
         listed |= entry.aten | {entry.name}
         names |= {entry.name, *entry.aliases}
-        written_out = written_out or len(entry.patterns) > 1 or any(len(pattern) > 1 for pattern in entry.patterns)
+        written_out = (
+            written_out or len(entry.patterns) > 1 or any(len(pattern) > 1 for pattern in entry.patterns)
+        )
         if operation.name not in own and not entry.satisfied_by(ops) and not _is_folded(entry.name, ops):
             shown = tuple(name for name in performed(graph) if name not in _UNLISTED)
-            findings.append(rules.OperationNotPerformed(operation.written, shown).at(spec.source, operation.span))
+            findings.append(
+                rules.OperationNotPerformed(operation.written, shown).at(spec.source, operation.span)
+            )
     if not kernel.operations or own & {operation.name for operation in kernel.operations}:
         return findings
     reported: set[str] = set()
@@ -111,7 +124,9 @@ def _called(node: Node) -> set[str]:
 
 def _is_folded(name: str, ops: frozenset[str]) -> bool:
     """Whether an operation is there in a form that leaves no op of its own."""
-    return name == "bias_add" and bool(ops & {"addmm", "convolution", "native_layer_norm", "native_group_norm"})
+    return name == "bias_add" and bool(
+        ops & {"addmm", "convolution", "native_layer_norm", "native_group_norm"}
+    )
 
 
 def _own_functions(kernel: Kernel) -> frozenset[str]:

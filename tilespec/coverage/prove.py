@@ -62,7 +62,12 @@ def prove_wiring(
     if not candidates:
         return None, []
     first = candidates[0]
-    unproved = WiringProof(first, tuple((kernel, output.name) for kernel, output in final_outputs(spec, first)), False, 0)
+    unproved = WiringProof(
+        first,
+        tuple((kernel, output.name) for kernel, output in final_outputs(spec, first)),
+        proved=False,
+        tried=0,
+    )
     if spec.end_to_end is None or any(kernel.reference is None for kernel in spec.kernels):
         return unproved, []
     program, findings = check(spec.end_to_end)
@@ -102,7 +107,7 @@ def _search(
                 break
             outputs = found
         if reason is None and outputs is not None:
-            return WiringProof(edges, outputs, True, tried), []
+            return WiringProof(edges, outputs, proved=True, tried=tried), []
         difference = difference or reason or ""
     return None, [rules.WiringDisproved(len(candidates), difference).at(spec.source, span)]
 
@@ -128,7 +133,9 @@ def _cases(
         seed = _SEEDS[len(cases)]
         try:
             assert spec.end_to_end is not None  # noqa: S101 (the caller looked)
-            expected = evaluate(spec.end_to_end, draw(spec, named.items(), sizes, seed), widen=True, entry=entry)
+            expected = evaluate(
+                spec.end_to_end, draw(spec, named.items(), sizes, seed), widen=True, entry=entry
+            )
         except EvaluationError as error:
             failure = error
             continue
@@ -168,7 +175,9 @@ def compose(
             key = edge.output if edge.producer is None else (edge.producer, edge.output)
             given[edge.input] = source[key]  # type: ignore[index]
         values = evaluate(kernel, given, widen=widen)
-        results.update({(kernel_id, output.name): value for output, value in zip(kernel.outputs, values, strict=False)})
+        results.update(
+            {(kernel_id, output.name): value for output, value in zip(kernel.outputs, values, strict=False)}
+        )
     return results
 
 
@@ -176,7 +185,9 @@ def _outputs(
     spec: SpecFile, edges: tuple[Edge, ...], named: Mapping[str, TensorSpec | ScalarSpec], case: _Case
 ) -> tuple[tuple[str, str], ...] | str:
     """Return which kernel outputs the end-to-end results are, or why there are none."""
-    items: dict[str, TensorSpec | ScalarSpec] = {entry.name: entry.spec for entry in composition_inputs(spec, edges)}
+    items: dict[str, TensorSpec | ScalarSpec] = {
+        entry.name: entry.spec for entry in composition_inputs(spec, edges)
+    }
     items.update(named)
     # The end-to-end arguments come first, so that they are drawn as they were for the expected result.
     ordered = [*named.items(), *((name, item) for name, item in items.items() if name not in named)]
@@ -190,7 +201,9 @@ def _outputs(
     for number, expected in enumerate(case.expected):
         match = [key for key in preferred if key not in found and same(results[key], expected)]
         if not match:
-            return _difference(number, len(case.expected), expected, [(key, results[key]) for key in preferred])
+            return _difference(
+                number, len(case.expected), expected, [(key, results[key]) for key in preferred]
+            )
         found.append(match[0])
     return tuple(found)
 

@@ -27,7 +27,11 @@ def draw(
     values: dict[str, Tensor | float | int | bool] = {}
     for name, item in items:
         if isinstance(item, ScalarSpec):
-            values[name] = item.default if item.default is not None else {"float": 0.75, "int": 2, "bool": True}[item.kind]
+            values[name] = (
+                item.default
+                if item.default is not None
+                else {"float": 0.75, "int": 2, "bool": True}[item.kind]
+            )
             continue
         shape = [dim.evaluate(sizes) for dim in item.shape]
         dtype = spec.types[item.dtype][0] if item.dtype in spec.types else item.dtype

@@ -87,9 +87,7 @@ _NEURAL = """
     threshold lstm_cell gru_cell rnn_relu_cell rnn_tanh_cell
 """
 
-TORCH = _names(
-    _UNARY + _BINARY + _REDUCTIONS + _PRODUCTS + _VIEWS + _FACTORIES + _QUERIES + _NEURAL
-)
+TORCH = _names(_UNARY + _BINARY + _REDUCTIONS + _PRODUCTS + _VIEWS + _FACTORIES + _QUERIES + _NEURAL)
 
 FUNCTIONAL = _names(
     """
@@ -141,16 +139,15 @@ _NOT_METHODS = _names(
     """
 )
 
-METHODS = (
-    _names(_UNARY + _BINARY + _REDUCTIONS + _PRODUCTS + _VIEWS + _METHOD_ONLY)
-    - _NOT_METHODS
-)
+METHODS = _names(_UNARY + _BINARY + _REDUCTIONS + _PRODUCTS + _VIEWS + _METHOD_ONLY) - _NOT_METHODS
 
 ATTRIBUTES = _names("shape dtype device ndim T mT H mH values indices sorted itemsize nbytes")
 
 INFO_ATTRIBUTES = _names("min max eps tiny smallest_normal resolution bits")
 
-BUILTINS = _names("abs bool enumerate float int len list max min pow range reversed round sum tuple zip divmod all any")
+BUILTINS = _names(
+    "abs bool enumerate float int len list max min pow range reversed round sum tuple zip divmod all any"
+)
 
 MODULES: dict[str, frozenset[str]] = {
     "torch": TORCH | DTYPES | CONSTANTS,
@@ -188,7 +185,7 @@ LIMITS: dict[str, int] = {
     "steps": 200_000,
     "sequence length": 4_096,
     "call depth": 16,
-    "operations": 1_024,
+    "operations": 768,
     "axes": 8,
     "size bits": 63,
     "size terms": 128,

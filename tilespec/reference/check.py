@@ -70,12 +70,14 @@ class Program:
         defaults: list[ast.expr | None] = [None] * gap + list(arguments.defaults)
         named += arguments.kwonlyargs
         defaults += arguments.kw_defaults
-        return tuple(Parameter(node.arg, default, node) for node, default in zip(named, defaults, strict=True))
+        return tuple(
+            Parameter(node.arg, default, node) for node, default in zip(named, defaults, strict=True)
+        )
 
 
 _SHOWN = 60
 
-_STATEMENTS: dict[type[ast.stmt], str] = {
+_STATEMENTS: dict[type[ast.AST], str] = {
     ast.Import: "an import",
     ast.ImportFrom: "an import",
     ast.ClassDef: "a class",
@@ -93,7 +95,7 @@ _STATEMENTS: dict[type[ast.stmt], str] = {
     ast.Match: "`match`",
 }
 
-_EXPRESSIONS: dict[type[ast.expr], str] = {
+_EXPRESSIONS: dict[type[ast.AST], str] = {
     ast.Lambda: "`lambda`",
     ast.Dict: "a dict",
     ast.Set: "a set",
@@ -106,6 +108,8 @@ _EXPRESSIONS: dict[type[ast.expr], str] = {
     ast.JoinedStr: "an f-string",
     ast.FormattedValue: "an f-string",
 }
+
+_REFUSED: dict[type[ast.AST], str] = {**_STATEMENTS, **_EXPRESSIONS}
 
 _ADVICE = {
     "an import": "delete it: `torch`, `F` and `math` are there already",
@@ -155,17 +159,17 @@ def _span(reference: ReferenceText, node: ast.AST) -> Span | None:
 
 
 @lru_cache(maxsize=512)
-def _check(path: str, text: str, whole: str, first_line: int, indent: int) -> tuple[Program | None, tuple[Diagnostic, ...]]:
-    reference = ReferenceText(
-        source=SourceText(path, whole), text=text, first_line=first_line, indent=indent
-    )
+def _check(
+    path: str, text: str, whole: str, first_line: int, indent: int
+) -> tuple[Program | None, tuple[Diagnostic, ...]]:
+    reference = ReferenceText(source=SourceText(path, whole), text=text, first_line=first_line, indent=indent)
     return _Checker(reference).run()
 
 
 def check(reference: ReferenceText) -> tuple[Program | None, list[Diagnostic]]:
-    """Parse and check `reference`; the program is None when a finding is an error.
+    r"""Parse and check `reference`; the program is None when a finding is an error.
 
-    >>> program, findings = check(plain_text("def reference_a(x):\\n    return x + 1"))
+    >>> program, findings = check(plain_text("def reference_a(x):\n    return x + 1"))
     >>> sorted(program.functions), findings
     (['reference_a'], [])
     """
@@ -190,7 +194,7 @@ class _Checker:
             elif not _is_docstring(statement):
                 self._statement_outside(statement)
         for node, inside in _walk(tree):
-            self._node(node, inside)
+            self._node(node, inside=inside)
         for function in functions.values():
             self._names(function, frozenset(functions))
         self.found.sort(key=lambda item: item.sort_key)
@@ -244,12 +248,14 @@ class _Checker:
         if type(statement) in _STATEMENTS:
             return  # `_node` names it.
         self._add(
-            rules.ForbiddenConstruct("a statement outside a function", "a reference block holds functions only"),
+            rules.ForbiddenConstruct(
+                "a statement outside a function", "a reference block holds functions only"
+            ),
             statement,
         )
 
-    def _node(self, node: ast.AST, inside: bool) -> None:
-        what = _STATEMENTS.get(type(node)) or _EXPRESSIONS.get(type(node))  # type: ignore[call-overload]
+    def _node(self, node: ast.AST, *, inside: bool) -> None:
+        what = _REFUSED.get(type(node))
         if what is not None:
             self._add(rules.ForbiddenConstruct(what, _ADVICE.get(what)), node)
             return
@@ -258,7 +264,7 @@ class _Checker:
                 self._add(rules.ForbiddenConstruct(f"`{type(node).__name__}`"), node)
             return
         if isinstance(node, ast.FunctionDef):
-            self._function(node, inside)
+            self._function(node, inside=inside)
         elif isinstance(node, ast.Name):
             self._identifier(node.id, node)
         elif isinstance(node, ast.arg):
@@ -274,10 +280,11 @@ class _Checker:
         elif isinstance(node, ast.comprehension) and node.is_async:
             self._add(rules.ForbiddenConstruct("`async for`"), node.target)
 
-    def _function(self, node: ast.FunctionDef, inside: bool) -> None:
+    def _function(self, node: ast.FunctionDef, *, inside: bool) -> None:
         if inside:
             self._add(
-                rules.ForbiddenConstruct("a function inside a function", "write it beside the reference"), node
+                rules.ForbiddenConstruct("a function inside a function", "write it beside the reference"),
+                node,
             )
         for decorator in node.decorator_list:
             self._add(rules.ForbiddenConstruct("a decorator", "delete it"), decorator)
@@ -319,7 +326,9 @@ class _Checker:
         """Report names that nothing in `function` can have bound."""
         bound = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
         bound |= {
-            node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+            node.id
+            for node in ast.walk(function)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
         }
         for name in sorted(bound & {"torch", "F", "math"}):
             self._add(rules.ForbiddenConstruct(f"another meaning for `{name}`"), function)
@@ -337,7 +346,9 @@ class _Checker:
                     self._add(rules.UndefinedVariable(node.id), node)
 
 
-_REFUSED_KEYWORDS = frozenset({"out", "requires_grad", "generator", "pin_memory", "layout", "names", "key", "callback"})
+_REFUSED_KEYWORDS = frozenset(
+    {"out", "requires_grad", "generator", "pin_memory", "layout", "names", "key", "callback"}
+)
 
 
 def _is_docstring(statement: ast.stmt) -> bool:
@@ -353,7 +364,9 @@ def _evaluated(statement: ast.AST) -> Iterator[ast.AST]:
         for name, value in ast.iter_fields(node):
             if name == "annotation":
                 continue
-            pending.extend(item for item in (value if isinstance(value, list) else [value]) if isinstance(item, ast.AST))
+            pending.extend(
+                item for item in (value if isinstance(value, list) else [value]) if isinstance(item, ast.AST)
+            )
 
 
 def _walk(tree: ast.Module) -> Iterator[tuple[ast.AST, bool]]:

@@ -13,7 +13,8 @@ __all__ = ["composition_inputs", "entry_of"]
 def entry_of(program: Program) -> str | None:
     """Return the entry of an end-to-end block: the last function called `reference_...`, else the last one."""
     named = [name for name in program.functions if name.startswith("reference")]
-    return (named or list(program.functions) or [None])[-1]
+    candidates = named or list(program.functions)
+    return candidates[-1] if candidates else None
 
 
 def composition_inputs(
@@ -35,4 +36,3 @@ def composition_inputs(
         rule = rules.UndeclaredParameter(entry, parameter.name)
         missing.append(rule.at(spec.source, program.span(parameter.node)))
     return tuple(found), missing
-

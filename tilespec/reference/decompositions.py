@@ -50,19 +50,21 @@ def _split_with_sizes(tensor: Tensor, sizes: Sequence[int | SymInt], dim: int = 
 
 
 def _slice(tensor: Tensor, dim: int, start: int | SymInt, end: int | SymInt) -> Tensor:
-    return aten.slice.Tensor(tensor, dim, start, end)
+    part: Tensor = aten.slice.Tensor(tensor, dim, start, end)
+    return part
 
 
 def _unbind(tensor: Tensor, dim: int = 0) -> list[Tensor]:
-    length = tensor.size(dim)
-    if isinstance(length, SymInt):
+    length: int | SymInt = tensor.size(dim)
+    if not isinstance(length, int):
         message = f"the number of parts is the size {length}"
         raise TypeError(message)
     return [tensor.select(dim, index) for index in range(length)]
 
 
 def _to_dtype(tensor: Tensor, dtype: torch.dtype) -> Tensor:
-    return aten._to_copy.default(tensor, dtype=dtype)  # noqa: SLF001 (the ATen op's name)
+    cast: Tensor = aten._to_copy.default(tensor, dtype=dtype)  # noqa: SLF001 (the ATen op's name)
+    return cast
 
 
 def _copy(target: Tensor, source: Tensor, non_blocking: bool = False) -> Tensor:  # noqa: ARG001, FBT001, FBT002 (ATen)

@@ -52,7 +52,9 @@ def evaluate(
         raise EvaluationError(findings)
     name = name or entry_of(program)
     values: dict[str, Any] = {**given, **arguments}
-    device = next((value.device for value in values.values() if isinstance(value, Tensor)), torch.device("cpu"))
+    device = next(
+        (value.device for value in values.values() if isinstance(value, Tensor)), torch.device("cpu")
+    )
     if widen:
         values = {key: _widened(value) for key, value in values.items()}
     evaluator = Evaluator(program, TorchLibrary(program, widen=widen))

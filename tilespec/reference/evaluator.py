@@ -90,7 +90,9 @@ class Library(Protocol):
     def call(self, path: str, args: Sequence[Value], kwargs: Mapping[str, Value], node: ast.AST) -> Value:
         """Call a listed function."""
 
-    def method(self, owner: Value, name: str, args: Sequence[Value], kwargs: Mapping[str, Value], node: ast.AST) -> Value:
+    def method(
+        self, owner: Value, name: str, args: Sequence[Value], kwargs: Mapping[str, Value], node: ast.AST
+    ) -> Value:
         """Call a listed method."""
 
     def binary(self, op: Callable[[Value, Value], Value], left: Value, right: Value, node: ast.AST) -> Value:
@@ -202,7 +204,7 @@ class Evaluator:
         for statement in body:
             self._statement(statement, scope)
 
-    def _statement(self, node: ast.stmt, scope: dict[str, Value]) -> None:
+    def _statement(self, node: ast.stmt, scope: dict[str, Value]) -> None:  # noqa: PLR0912 (a row of cases)
         self._step(node)
         match node:
             case ast.Return():
@@ -267,7 +269,9 @@ class Evaluator:
             for other, held in frame.items():
                 if (frame is not scope or other != name) and self.library.shares(value, held):
                     advice = f"write `{name} = ...` with a new tensor"
-                    rule = rules.ForbiddenConstruct(f"an in-place update of memory that `{other}` shares", advice)
+                    rule = rules.ForbiddenConstruct(
+                        f"an in-place update of memory that `{other}` shares", advice
+                    )
                     raise Stop(rule, node)
 
     def _bind(self, target: ast.expr, value: Value, scope: dict[str, Value]) -> None:
@@ -281,7 +285,9 @@ class Evaluator:
                 self._unshared(owner.id, held, scope, target)
                 self.place.append(target)
                 try:
-                    scope[owner.id] = self.library.assign(held, self._index(target.slice, scope), value, target)
+                    scope[owner.id] = self.library.assign(
+                        held, self._index(target.slice, scope), value, target
+                    )
                 finally:
                     self.place.pop()
             case _:
@@ -381,7 +387,9 @@ class Evaluator:
                 return value
         return value
 
-    def _comprehend(self, node: ast.ListComp | ast.GeneratorExp, level: int, scope: dict[str, Value]) -> Iterator[Value]:
+    def _comprehend(
+        self, node: ast.ListComp | ast.GeneratorExp, level: int, scope: dict[str, Value]
+    ) -> Iterator[Value]:
         if level == len(node.generators):
             yield self._expr(node.elt, scope)
             return
@@ -430,7 +438,9 @@ class Evaluator:
             raise Stop(rules.ReferenceLimit("bits in an integer", bits), node)
 
     def _operand(self, value: Value, node: ast.AST) -> None:
-        if value is None or isinstance(value, str | range | FunctionRef | MethodRef | _UserFunction | _Builtin):
+        if value is None or isinstance(
+            value, str | range | FunctionRef | MethodRef | _UserFunction | _Builtin
+        ):
             shown = "None" if value is None else f"a {_kind(value)}"
             raise self._fails(node, f"{shown} is not a number or tensor")
 
@@ -546,17 +556,17 @@ class Evaluator:
         elif isinstance(value, FunctionRef | MethodRef | _UserFunction | _Builtin):
             raise Stop(rules.ForbiddenConstruct("a function as an argument"), node)
 
-    def _builtin(self, name: str, args: list[Value], node: ast.Call) -> Value:  # noqa: PLR0911 (one line a builtin)
+    def _builtin(self, name: str, args: list[Value], node: ast.Call) -> Value:  # noqa: C901, PLR0912 (a row of cases)
         try:
             match name, args:
                 case "range", [_, *_]:
                     return self._range(args, node)
                 case "len", [tuple() | list() | range() as items]:
                     return len(items)
-                case ("tuple" | "list"), [items]:
+                case (("tuple" | "list"), [items]):
                     found = list(self._iterate(items, node))
                     return tuple(found) if name == "tuple" else found
-                case ("tuple" | "list"), []:
+                case (("tuple" | "list"), []):
                     return () if name == "tuple" else []
                 case "zip", _:
                     return list(zip(*(list(self._iterate(items, node)) for items in args), strict=False))
@@ -566,21 +576,24 @@ class Evaluator:
                     return list(self._iterate(items, node))[::-1]
                 case "sum", [items, *start]:
                     return self._sum(list(self._iterate(items, node)), start, node)
-                case ("any" | "all"), [items]:
+                case (("any" | "all"), [items]):
                     wanted = name == "any"
                     found = [self.library.truth(item, node) for item in self._iterate(items, node)]
                     return any(found) if wanted else all(found)
-                case ("min" | "max"), _:
+                case (("min" | "max"), _):
                     return self._extreme(name, args, node)
                 case "pow", [left, right]:
                     return self._binary(ast.Pow, left, right, node)
                 case "divmod", [left, right]:
-                    return (self._binary(ast.FloorDiv, left, right, node), self._binary(ast.Mod, left, right, node))
+                    return (
+                        self._binary(ast.FloorDiv, left, right, node),
+                        self._binary(ast.Mod, left, right, node),
+                    )
                 case "float", [str(text)] if len(text) <= _FLOAT_TEXT:
                     return float(text)
                 case "round", [value, int(digits)] if abs(digits) <= _ROUND_DIGITS:
                     return self.library.builtin("round", [value, digits], node)
-                case ("abs" | "int" | "float" | "bool" | "round" | "len"), [value]:
+                case (("abs" | "int" | "float" | "bool" | "round" | "len"), [value]):
                     if name != "bool":
                         self._operand(value, node)
                     return self.library.builtin(name, args, node)
@@ -612,7 +625,9 @@ class Evaluator:
 
     def _iterate(self, value: Value, node: ast.AST) -> Iterator[Value]:
         if not isinstance(value, tuple | list | range):
-            raise self._fails(node, f"a {_kind(value)} cannot be looped over; use `range`, a tuple or `.unbind()`")
+            raise self._fails(
+                node, f"a {_kind(value)} cannot be looped over; use `range`, a tuple or `.unbind()`"
+            )
         limit = allow.LIMITS["sequence length"]
         if len(value) > limit:
             raise Stop(rules.ReferenceLimit("elements in a sequence", limit), node)
@@ -639,7 +654,14 @@ _ROUND_DIGITS = 32
 def _kind(value: Value) -> str:
     if isinstance(value, FunctionRef | MethodRef | _UserFunction | _Builtin):
         return "function"
-    for kind, name in ((str, "string"), (bool, "bool"), (int, "number"), (float, "number"), (list, "list"), (range, "range")):
+    for kind, name in (
+        (str, "string"),
+        (bool, "bool"),
+        (int, "number"),
+        (float, "number"),
+        (list, "list"),
+        (range, "range"),
+    ):
         if isinstance(value, kind):
             return name
     # Shapes and results with names (`x.max(1).values`) are tuples with attributes of their own.

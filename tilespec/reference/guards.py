@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-import sympy
+import sympy  # type: ignore[import-untyped]
 
 from tilespec.model.dims import Expr
 from tilespec.reference.sizes import SizeSpace
@@ -39,7 +39,9 @@ def restrictions(
             continue
         if not condition.free_symbols <= table.names.keys():
             continue
-        if condition.free_symbols and all(table.names[symbol] in scalars for symbol in condition.free_symbols):
+        if condition.free_symbols and all(
+            table.names[symbol] in scalars for symbol in condition.free_symbols
+        ):
             continue  # Decided by a scalar, which is reported as fixed.
         test = _condition(condition, table)
         if test is None:

@@ -17,12 +17,32 @@ __all__ = ["explain", "operand_nodes"]
 
 _PRODUCTS = frozenset({"matmul", "mm", "bmm", "mv", "dot", "linear"})
 _ELEMENTWISE = frozenset(
-    {"add", "sub", "mul", "div", "where", "maximum", "minimum", "pow", "eq", "ne", "lt", "le", "gt", "ge", "lerp"}
+    {
+        "add",
+        "sub",
+        "mul",
+        "div",
+        "where",
+        "maximum",
+        "minimum",
+        "pow",
+        "eq",
+        "ne",
+        "lt",
+        "le",
+        "gt",
+        "ge",
+        "lerp",
+    }
 )
 
 
 def explain(
-    program: Program, node: ast.AST, operands: Sequence[Value], shape: Callable[[Tensor], tuple[Expr, ...]], reason: str
+    program: Program,
+    node: ast.AST,
+    operands: Sequence[Value],
+    shape: Callable[[Tensor], tuple[Expr, ...]],
+    reason: str,
 ) -> Rule:
     """Return the rule that fits a failed call best; `reason` is torch's own first line."""
     written = operand_nodes(node)
@@ -73,7 +93,9 @@ def operand_nodes(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
     return None
 
 
-def _contraction(text: str, name: str, texts: Sequence[str], shapes: Sequence[tuple[Expr, ...]]) -> Rule | None:
+def _contraction(
+    text: str, name: str, texts: Sequence[str], shapes: Sequence[tuple[Expr, ...]]
+) -> Rule | None:
     left, right = shapes
     if not left or not right:
         return None
@@ -82,9 +104,14 @@ def _contraction(text: str, name: str, texts: Sequence[str], shapes: Sequence[tu
     left_dim, right_dim = left[-1], right[place]
     if left_dim == right_dim:
         return None
-    other = right[-1] if place == -2 else right[0]  # noqa: PLR2004 (the axis before the last)
+    other = right[-1] if place == -2 else right[0]
     return rules.ContractionMismatch(
-        text, texts[0], str(left_dim), texts[1], str(right_dim), transposes=other == left_dim and len(right) > 1
+        text,
+        texts[0],
+        str(left_dim),
+        texts[1],
+        str(right_dim),
+        transposes=other == left_dim and len(right) > 1,
     )
 
 

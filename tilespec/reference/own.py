@@ -1,3 +1,4 @@
+# ruff: noqa: A001, A002, ANN401, FBT001, FBT002 (the signatures are torch's)
 """Functions that a trace takes apart by their mathematics, where torch picks an implementation by device or writes in place.
 
 Each has torch's signature and torch's result. Evaluation on real tensors calls torch itself, so tests hold the two together.
@@ -9,21 +10,21 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
-import torch.nn.functional as functional
 from torch import SymFloat, Tensor
+from torch.nn import functional
 
 __all__ = ["OWN", "interpolation"]
 
 
-def scaled_dot_product_attention(  # noqa: PLR0913 (torch's signature)
+def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,
     value: Tensor,
     attn_mask: Tensor | None = None,
     dropout_p: float = 0.0,
-    is_causal: bool = False,  # noqa: FBT001, FBT002 (torch's signature)
+    is_causal: bool = False,
     scale: float | SymFloat | None = None,
-    enable_gqa: bool = False,  # noqa: FBT001, FBT002 (torch's signature)
+    enable_gqa: bool = False,
 ) -> Tensor:
     """Compute attention as torch does, without its choice of a fused kernel.
 
@@ -40,8 +41,8 @@ def scaled_dot_product_attention(  # noqa: PLR0913 (torch's signature)
         # Each key head serves a run of query heads.
         key = _repeat_heads(key, query.size(-3) // key.size(-3))
         value = _repeat_heads(value, query.size(-3) // value.size(-3))
-    factor = query.size(-1) ** -0.5 if scale is None else scale
-    scores = query @ key.transpose(-2, -1) * factor
+    factor: Any = query.size(-1) ** -0.5 if scale is None else scale
+    scores = torch.mul(query @ key.transpose(-2, -1), factor)
     if is_causal:
         kept = torch.ones(query.size(-2), key.size(-2), dtype=torch.bool, device=query.device).tril()
         scores = scores.masked_fill(kept.logical_not(), float("-inf"))
@@ -58,7 +59,7 @@ def _repeat_heads(tensor: Tensor, times: int) -> Tensor:
     return repeated.reshape(*lead, heads * times, length, width)
 
 
-def _pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:  # noqa: A002
+def _pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
     if mode != "circular":
         return functional.pad(input, pad, mode, value)
     for index in range(len(pad) // 2):
@@ -68,12 +69,12 @@ def _pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float
         parts.append(input)
         if after:
             parts.append(input.narrow(dim, 0, after))
-        input = torch.cat(parts, dim) if len(parts) > 1 else input  # noqa: A001
+        input = torch.cat(parts, dim) if len(parts) > 1 else input
     return input
 
 
-def _max_pool1d(  # noqa: PLR0913 (torch's signature)
-    input: Tensor,  # noqa: A002
+def _max_pool1d(
+    input: Tensor,
     kernel_size: Any,
     stride: Any = None,
     padding: Any = 0,
@@ -85,14 +86,15 @@ def _max_pool1d(  # noqa: PLR0913 (torch's signature)
         return rest, value[0] if isinstance(value, tuple | list) else value
 
     step = kernel_size if stride is None or stride == [] else stride
-    result = functional.max_pool2d(
+    pool: Callable[..., Any] = functional.max_pool2d
+    result = pool(
         input.unsqueeze(-2), two(kernel_size, 1), two(step, 1), two(padding, 0), two(dilation, 1), ceil_mode,
         return_indices,
     )  # fmt: skip
     return tuple(part.squeeze(-2) for part in result) if return_indices else result.squeeze(-2)
 
 
-def _kron(input: Tensor, other: Tensor) -> Tensor:  # noqa: A002
+def _kron(input: Tensor, other: Tensor) -> Tensor:
     rank = max(input.dim(), other.dim())
     left = [1] * (rank - input.dim()) + list(input.shape)
     right = [1] * (rank - other.dim()) + list(other.shape)
@@ -101,8 +103,13 @@ def _kron(input: Tensor, other: Tensor) -> Tensor:  # noqa: A002
     return (one * two).reshape([size * times for size, times in zip(left, right, strict=True)])
 
 
-def _gaussian_nll_loss(  # noqa: PLR0913 (torch's signature)
-    input: Tensor, target: Tensor, var: Tensor, full: bool = False, eps: float = 1e-6, reduction: str = "mean"  # noqa: A002
+def _gaussian_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    var: Tensor,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
 ) -> Tensor:
     if var.dim() < input.dim():
         var = var.unsqueeze(-1)
@@ -117,7 +124,12 @@ _LOG_TAU = 1.8378770664093453
 
 
 def _gates(
-    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None  # noqa: A002
+    input: Tensor,
+    hx: Tensor,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None,
+    b_hh: Tensor | None,
 ) -> tuple[Tensor, Tensor]:
     return functional.linear(input, w_ih, b_ih), functional.linear(hx, w_hh, b_hh)
 
@@ -127,8 +139,13 @@ def _quarters(gates: Tensor, count: int) -> list[Tensor]:
     return [gates.narrow(-1, index * width, width) for index in range(count)]
 
 
-def _lstm_cell(  # noqa: PLR0913 (torch's signature)
-    input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None  # noqa: A002
+def _lstm_cell(
+    input: Tensor,
+    hx: Sequence[Tensor],
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     hidden, cell = hx
     one, two = _gates(input, hidden, w_ih, w_hh, b_ih, b_hh)
@@ -137,8 +154,13 @@ def _lstm_cell(  # noqa: PLR0913 (torch's signature)
     return out.sigmoid() * cell.tanh(), cell
 
 
-def _gru_cell(  # noqa: PLR0913 (torch's signature)
-    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None  # noqa: A002
+def _gru_cell(
+    input: Tensor,
+    hx: Tensor,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
 ) -> Tensor:
     one, two = _gates(input, hx, w_ih, w_hh, b_ih, b_hh)
     (reset, update, new), (reset2, update2, new2) = _quarters(one, 3), _quarters(two, 3)
@@ -147,21 +169,31 @@ def _gru_cell(  # noqa: PLR0913 (torch's signature)
     return (hx - fresh) * kept + fresh
 
 
-def _rnn_tanh_cell(  # noqa: PLR0913 (torch's signature)
-    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None  # noqa: A002
+def _rnn_tanh_cell(
+    input: Tensor,
+    hx: Tensor,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
 ) -> Tensor:
     one, two = _gates(input, hx, w_ih, w_hh, b_ih, b_hh)
     return torch.tanh(one + two)
 
 
-def _rnn_relu_cell(  # noqa: PLR0913 (torch's signature)
-    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None  # noqa: A002
+def _rnn_relu_cell(
+    input: Tensor,
+    hx: Tensor,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
 ) -> Tensor:
     one, two = _gates(input, hx, w_ih, w_hh, b_ih, b_hh)
     return torch.relu(one + two)
 
 
-def _take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:  # noqa: A002
+def _take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     if dim is None:
         return input.reshape(-1).gather(0, indices.reshape(-1))
     return input.gather(dim, indices)
@@ -185,8 +217,8 @@ OWN: Mapping[str, Callable[..., Any]] = {
 """By the path that the reader writes; methods stand under `Tensor`."""
 
 
-def interpolation(  # noqa: PLR0913 (torch's signature)
-    input: Tensor,  # noqa: A002
+def interpolation(
+    input: Tensor,
     size: Any = None,
     scale_factor: Any = None,
     mode: str = "nearest",

@@ -1,3 +1,4 @@
+# ruff: noqa: ANN401 (values of torch and sympy, which are typed in part)
 """Record ATen calls: every call that torch dispatches while a reference is evaluated becomes a `Node`."""
 
 from __future__ import annotations
@@ -7,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import sympy
+import sympy  # type: ignore[import-untyped]
 import torch
 from torch import SymBool, SymFloat, SymInt, Tensor
 from torch._subclasses.fake_tensor import unset_fake_temporarily
@@ -43,12 +44,18 @@ _FORWARDED = frozenset(
 )  # fmt: skip
 """Calls that give their first argument back."""
 
-_RESHAPES = frozenset({"aten.view.default", "aten._unsafe_view.default", "aten.reshape.default", "aten.expand.default"})
+_RESHAPES = frozenset(
+    {"aten.view.default", "aten._unsafe_view.default", "aten.reshape.default", "aten.expand.default"}
+)
 _SAME_SHAPE = _RESHAPES | {"aten.slice.Tensor"}
 """Calls that are the identity when they keep the shape."""
 
-_QUERIES = frozenset({"aten.size.default", "aten.size.int", "aten.stride.default", "aten.stride.int", "aten.dim.default"})
-_DROPPED_KEYWORDS = frozenset({"device", "layout", "pin_memory", "memory_format", "non_blocking", "requires_grad"})
+_QUERIES = frozenset(
+    {"aten.size.default", "aten.size.int", "aten.stride.default", "aten.stride.int", "aten.dim.default"}
+)
+_DROPPED_KEYWORDS = frozenset(
+    {"device", "layout", "pin_memory", "memory_format", "non_blocking", "requires_grad"}
+)
 _CONSTANT_LIMIT = 256
 
 
@@ -64,7 +71,7 @@ class Recorder(TorchDispatchMode):
     """A dispatch mode below the evaluator and above the fake tensors."""
 
     def __init__(self, table: SymbolTable, place: Callable[[], Place], reserved: Iterable[str]) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.table = table
         self.place = place
         self.nodes: list[Node] = []
@@ -93,7 +100,7 @@ class Recorder(TorchDispatchMode):
         Raises:
             RuntimeError: it was made outside the recording.
         """
-        found = self._refs.get(tensor)
+        found: Ref | None = self._refs.get(tensor)
         if found is None:
             message = "a tensor has no recorded origin"
             raise RuntimeError(message)
@@ -106,8 +113,12 @@ class Recorder(TorchDispatchMode):
     # dispatch
 
     def __torch_dispatch__(
-        self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None  # noqa: ANN401, ARG002
-    ) -> Any:  # noqa: ANN401 (torch's protocol)
+        self,
+        func: Any,
+        types: Any,
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
         kwargs = dict(kwargs or {})
         name = str(func)
         if name.startswith(("prim.", "aten.sym_", "aten.is_")) or name in _QUERIES:
@@ -130,7 +141,7 @@ class Recorder(TorchDispatchMode):
             return self._mutate(func, args, kwargs)
         return self._record(func, args, kwargs)
 
-    def whole(self, func: Any, args: Sequence[Any]) -> Any:  # noqa: ANN401
+    def whole(self, func: Any, args: Sequence[Any]) -> Any:
         """Record one call without looking for its decomposition."""
         with _disable_current_modes() as modes, contextlib.ExitStack() as stack:
             for mode in modes:
@@ -138,12 +149,12 @@ class Recorder(TorchDispatchMode):
                     stack.enter_context(mode)
             return self._record(func, args, {})
 
-    def _forward(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Tensor:  # noqa: ANN401
+    def _forward(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Tensor:
         result: Tensor = func(*args, **kwargs)
         self._refs[result] = self._refs[args[0]]
         return result
 
-    def _record(self, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:  # noqa: ANN401
+    def _record(self, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         if len(self.nodes) >= allow.LIMITS["operations"]:
             raise OperationLimitError
         result = func(*args, **kwargs)
@@ -152,7 +163,7 @@ class Recorder(TorchDispatchMode):
             # A number computed from sizes, not from values.
             return result
         name = str(func)
-        if name == "aten._unsafe_view.default" or name == "aten.reshape.default":
+        if name in {"aten._unsafe_view.default", "aten.reshape.default"}:
             name = "aten.view.default"
         given = args[0] if args and isinstance(args[0], Tensor) else None
         if given is not None and len(tensors) == 1 and self._is_identity(name, given, tensors[0]):
@@ -178,7 +189,11 @@ class Recorder(TorchDispatchMode):
         return name in _SAME_SHAPE and self.meta(given) == self.meta(result)
 
     def _add(
-        self, op: str, args: tuple[Argument, ...], kwargs: tuple[tuple[str, Argument], ...], results: Sequence[TensorMeta]
+        self,
+        op: str,
+        args: tuple[Argument, ...],
+        kwargs: tuple[tuple[str, Argument], ...],
+        results: Sequence[TensorMeta],
     ) -> str:
         stem = op.split(".")[1].strip("_")
         count = self._names.get(stem, 0)
@@ -192,7 +207,7 @@ class Recorder(TorchDispatchMode):
         self.nodes.append(Node(name, op, args, kwargs, tuple(results), place.span, place.text))
         return name
 
-    def _mutate(self, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Tensor:  # noqa: ANN401
+    def _mutate(self, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Tensor:
         """Record an in-place call as its functional twin; the tensor stands for the new value from then on."""
         target = args[0]
         packet, overload = str(func).removeprefix("aten.").split(".")
@@ -220,17 +235,17 @@ class Recorder(TorchDispatchMode):
             raise OperationLimitError
         with unset_fake_temporarily():
             items = value.flatten().tolist()
+        full, dtype = aten.full.default, value.dtype
         with self:
-            if value.dim() == 0:
-                return aten.full.default([], items[0], dtype=value.dtype)
-            parts = [aten.full.default([1], item, dtype=value.dtype) for item in items]
-            if not parts:
-                return aten.full.default(list(value.shape), 0, dtype=value.dtype)
-            return aten.cat.default(parts).view(value.shape)
+            if value.dim() == 0 or not items:
+                made: Tensor = full(list(value.shape), items[0] if items else 0, dtype=dtype)
+            else:
+                made = aten.cat.default([full([1], item, dtype=dtype) for item in items]).view(value.shape)
+        return made
 
     # arguments
 
-    def _argument(self, value: Any) -> Argument:  # noqa: ANN401, PLR0911 (one line a kind)
+    def _argument(self, value: Any) -> Argument:
         if isinstance(value, Tensor):
             number = getattr(value, "_wrapped_number", None)
             return self.ref(value) if number is None else self._argument(number)
@@ -253,7 +268,7 @@ class Recorder(TorchDispatchMode):
             return tuple(self._element(item) for item in value)
         return str(value).removeprefix("torch.")
 
-    def _element(self, value: Any) -> Argument:  # noqa: ANN401
+    def _element(self, value: Any) -> Argument:
         return _plain(self.table.expr(value)) if isinstance(value, SymInt) else self._argument(value)
 
     def _float(self, value: float) -> Argument:
@@ -301,14 +316,18 @@ class Recorder(TorchDispatchMode):
             return self._scalar_node(_SCALAR_FUNCTIONS[kind], *value.args)
         return self.table.expr(value)
 
-    def _scalar_node(self, function: str, *args: Any) -> Ref:  # noqa: ANN401
+    def _scalar_node(self, function: str, *args: Any) -> Ref:
         converted = tuple(self._number(arg) if isinstance(arg, sympy.Basic) else arg for arg in args)
         return Ref(self._add(f"scalar.{function}", converted, (), [TensorMeta((), "float64")]))
 
     # result
 
     def graph(
-        self, name: str, inputs: Sequence[tuple[str, TensorMeta]], scalars: Sequence[tuple[str, str]], outputs: Sequence[Ref]
+        self,
+        name: str,
+        inputs: Sequence[tuple[str, TensorMeta]],
+        scalars: Sequence[tuple[str, str]],
+        outputs: Sequence[Ref],
     ) -> Graph:
         """Return what was recorded, without the calls that no output needs."""
         needed = {ref.name for ref in outputs}
@@ -336,7 +355,7 @@ def _is_fake(value: Tensor) -> bool:
     return hasattr(value, "fake_mode")
 
 
-def _tensors(result: Any) -> list[Tensor] | None:  # noqa: ANN401
+def _tensors(result: Any) -> list[Tensor] | None:
     if isinstance(result, Tensor):
         return [result]
     if isinstance(result, list | tuple) and result and all(isinstance(item, Tensor) for item in result):

@@ -52,11 +52,11 @@ def call(node: Node, values: Mapping[str, Any], sizes: Mapping[str, int], *, wid
         # The trace knows no memory layout: a view there is a change of shape.
         return torch.reshape(*args)
     function = getattr(getattr(getattr(torch.ops, namespace), packet), overload)
-    return function(*_narrowed(node, args, widen=widen), **kwargs)
+    return function(*_narrowed(args, widen=widen), **kwargs)
 
 
-def _narrowed(node: Node, args: Sequence[Any], *, widen: bool) -> list[Any]:
-    """Give factories without a dtype the one that the trace saw, and dtypes in the arguments their object."""
+def _narrowed(args: Sequence[Any], *, widen: bool) -> list[Any]:
+    """Return the arguments with names of dtypes as dtypes."""
     return [_dtype(arg, widen=widen) if isinstance(arg, str) and hasattr(torch, arg) else arg for arg in args]
 
 

@@ -93,7 +93,9 @@ class SizeSpace:
         total = self.complete(values)
         return next((expr for expr in self.positive if _value(expr, total) < 1), None)
 
-    def samples(self, count: int, *, least: int = 1, largest: int = 96, seed: int = 0) -> list[dict[str, int]]:
+    def samples(
+        self, count: int, *, least: int = 1, largest: int = 96, seed: int = 0
+    ) -> list[dict[str, int]]:
         """Return up to `count` different complete assignments, each symbol at least `least` where `Dims` allows."""
         source = random.Random(seed)  # noqa: S311 (sizes for a check, no secret)
         found: dict[tuple[int, ...], dict[str, int]] = {}

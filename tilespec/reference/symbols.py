@@ -1,3 +1,4 @@
+# ruff: noqa: ANN401 (values of torch and sympy, which are typed in part)
 """Symbolic sizes and scalars: between our `Expr`, torch's `SymInt` and the sympy underneath."""
 
 from __future__ import annotations
@@ -6,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import sympy
+import sympy  # type: ignore[import-untyped]
 import torch
 from torch import SymFloat, SymInt
 from torch._guards import SLoc, Source
@@ -21,7 +22,7 @@ class NotExpressibleError(ValueError):
     """A size that is no integer polynomial with floor division, remainder, min and max."""
 
 
-class _Name(str):  # noqa: FURB189, SLOT000 (torch wants a string)
+class _Name(str):  # noqa: SLOT000 (torch wants a string)
     """A name that is a string in newer torch, which reads `source.name`, and a call in older, which calls it."""
 
     def __call__(self) -> str:
@@ -70,7 +71,11 @@ class SymbolTable:
             )
             self.names[symbol] = name
             self.hints[name] = hint
-            self.integers[name] = self.env.create_symintnode(symbol, hint=hint, source=source)
+            made = self.env.create_symintnode(symbol, hint=hint, source=source)
+            if isinstance(made, int):
+                message = f"{name} is no symbol"
+                raise TypeError(message)
+            self.integers[name] = made
         return self.integers[name]
 
     def floating(self, name: str, hint: float) -> SymFloat:
@@ -93,7 +98,11 @@ class SymbolTable:
             hint, source, dynamic_dim=DimDynamic.DYNAMIC, positive=None, do_not_specialize_zero_one=True
         )
         self.values[symbol] = hint
-        return symbol, self.env.create_symfloatnode(symbol, hint=hint, source=source)
+        made = self.env.create_symfloatnode(symbol, hint=hint, source=source)
+        if isinstance(made, float):
+            message = f"{name} is no symbol"
+            raise TypeError(message)
+        return symbol, made
 
     def size(self, expr: Expr) -> SymInt | int:
         """Return `expr` over the symbols of this table."""
@@ -108,7 +117,7 @@ class SymbolTable:
             total = total + part
         return total
 
-    def _atom(self, atom: Any) -> SymInt | int:  # noqa: ANN401 (Atom without axes)
+    def _atom(self, atom: Any) -> SymInt | int:
         if isinstance(atom, SymbolAtom):
             return self.integers[atom.name]
         if not isinstance(atom, OpAtom):
@@ -121,7 +130,8 @@ class SymbolTable:
             "min": torch.sym_min,
             "max": torch.sym_max,
         }
-        return operations[atom.op](left, right)
+        result: SymInt | int = operations[atom.op](left, right)
+        return result
 
     def expr(self, value: SymInt | int | sympy.Basic) -> Expr:
         """Return a symbolic size as an `Expr`.
@@ -142,12 +152,12 @@ class SymbolTable:
         return text
 
 
-def float_value(value: Any) -> sympy.Basic:  # noqa: ANN401 (SymFloat, SymInt or a number)
+def float_value(value: Any) -> sympy.Basic:
     """Return the sympy expression of a symbolic or plain number."""
     return _sympy(value)
 
 
-def _sympy(value: Any) -> sympy.Basic:  # noqa: ANN401 (SymFloat, SymInt or a number)
+def _sympy(value: Any) -> sympy.Basic:
     if isinstance(value, SymInt | SymFloat):
         return value.node.expr
     return sympy.sympify(value)
@@ -157,7 +167,7 @@ def _sympy(value: Any) -> sympy.Basic:  # noqa: ANN401 (SymFloat, SymInt or a nu
 class _Converter:
     names: Mapping[sympy.Symbol, str]
 
-    def expr(self, value: sympy.Basic) -> Expr:
+    def expr(self, value: sympy.Basic) -> Expr:  # noqa: PLR0912 (a row of cases)
         if isinstance(value, sympy.Symbol):
             if value not in self.names:
                 message = f"{value} is no size"
@@ -216,5 +226,3 @@ class _Converter:
         else:
             return self.expr(value)
         return top.ceildiv(bottom) if up else top // bottom
-
-

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import sympy
+import sympy  # type: ignore[import-untyped]
 import torch
 from torch import SymBool, SymFloat, SymInt, Tensor
 from torch._dispatch.python import enable_python_dispatcher
@@ -34,7 +34,7 @@ from tilespec.reference.library import RAISED, TorchLibrary
 from tilespec.reference.mismatch import explain, operand_nodes
 from tilespec.reference.probe import probe
 from tilespec.reference.record import OperationLimitError, Place, Recorder
-from tilespec.reference.signature import Signature, shape_text, last_return
+from tilespec.reference.signature import Signature, last_return, shape_text
 from tilespec.reference.sizes import SizeSpace, symbols_of
 from tilespec.reference.symbols import NotExpressibleError, SymbolTable
 from tilespec.rules import reference as rules
@@ -149,8 +149,10 @@ def _check_signature(program: Program, signature: Signature) -> list[Diagnostic]
             continue
         value = _literal(program, parameter.default)
         if value is not None and value != scalar.default:
-            rule = rules.DefaultDiffers(scalar.name, repr(scalar.default), program.text(parameter.default))
-            findings.append(rule.at(source, program.span(parameter.default), Label(scalar.span, "declared here")))
+            differs = rules.DefaultDiffers(scalar.name, repr(scalar.default), program.text(parameter.default))
+            findings.append(
+                differs.at(source, program.span(parameter.default), Label(scalar.span, "declared here"))
+            )
     return findings
 
 
@@ -189,12 +191,18 @@ class _Run:
     def __post_init__(self) -> None:
         declared = [item.shape for item in self.signature.tensors]
         declared += [item.shape for item in self.signature.outputs or ()]
-        self.space = SizeSpace(symbols_of(declared), self.spec.dims, tuple(dim for shape in declared for dim in shape))
+        self.space = SizeSpace(
+            symbols_of(declared), self.spec.dims, tuple(dim for shape in declared for dim in shape)
+        )
         self.table = SymbolTable(self.space.equations)
         names = [item.name for item in self.signature.inputs]
         self.recorder = Recorder(self.table, self._place, names)
         self.library = TorchLibrary(
-            self.program, explain=self._explain, decide=self._decide, define=self._define, whole=self.recorder.whole,
+            self.program,
+            explain=self._explain,
+            decide=self._decide,
+            define=self._define,
+            whole=self.recorder.whole,
             after=self._note_guards,
         )
         self.evaluator = Evaluator(self.program, self.library)
@@ -218,7 +226,9 @@ class _Run:
         if not isinstance(rule, rules.ContractionMismatch | rules.BroadcastMismatch) or node is None:
             return stop.diagnostic(self.program)
         declared = {item.name: item.shape_span for item in self.signature.tensors}
-        labels = [Label(declared[name], "declared here") for name in (rule.left, rule.right) if name in declared]
+        labels = [
+            Label(declared[name], "declared here") for name in (rule.left, rule.right) if name in declared
+        ]
         written = operand_nodes(node)
         shown = written[1] if written is not None and isinstance(rule, rules.ContractionMismatch) else node
         return rule.at(self.program.reference.source, self.program.span(shown), *labels)
@@ -226,7 +236,9 @@ class _Run:
     def probe_sizes(self, graph: Graph) -> list[dict[str, int]]:
         """Return small sizes at which every tensor of the trace has elements."""
         fixed = {name: const(hint) for name, hint in self.table.hints.items() if name not in self.space.free}
-        inner = tuple(dim.substitute(fixed) for node in graph.nodes for meta in node.results for dim in meta.shape)
+        inner = tuple(
+            dim.substitute(fixed) for node in graph.nodes for meta in node.results for dim in meta.shape
+        )
         return replace(self.space, positive=(*self.space.positive, *inner)).samples(_PROBES, least=2, seed=1)
 
     def example(self, item: TensorSpec | ScalarSpec, sizes: Mapping[str, int]) -> Value:
@@ -237,7 +249,11 @@ class _Run:
         if item.name in sizes:
             return sizes[item.name]
         default = item.default
-        return default if default is not None else {"float": _FLOAT_HINT, "int": _SCALAR_HINT, "bool": False}[item.kind]
+        return (
+            default
+            if default is not None
+            else {"float": _FLOAT_HINT, "int": _SCALAR_HINT, "bool": False}[item.kind]
+        )
 
     def _trace(self) -> tuple[Graph | None, list[Diagnostic]]:
         for name, hint in self.space.hints(smooth=self.smooth).items():
@@ -247,8 +263,12 @@ class _Run:
         mode.cache_enabled = not self.table.integers
         with mode:
             arguments = {item.name: self._argument(item) for item in self.signature.inputs}
-            inputs = [(item.name, self.recorder.meta(arguments[item.name])) for item in self.signature.tensors]
-            scalars = [(item.name, item.kind) for item in self.signature.inputs if isinstance(item, ScalarSpec)]
+            inputs = [
+                (item.name, self.recorder.meta(arguments[item.name])) for item in self.signature.tensors
+            ]
+            scalars = [
+                (item.name, item.kind) for item in self.signature.inputs if isinstance(item, ScalarSpec)
+            ]
             self.recorder.set_integer_scalars(
                 name for name, kind in scalars if kind == "int" and name not in self.space.symbols
             )
@@ -258,7 +278,9 @@ class _Run:
         outputs = self._outputs(value)
         if outputs is None:
             return None, self.findings
-        graph = self.recorder.graph(self.signature.entry, inputs, scalars, [self.recorder.ref(item) for item in outputs])
+        graph = self.recorder.graph(
+            self.signature.entry, inputs, scalars, [self.recorder.ref(item) for item in outputs]
+        )
         self.shaping = self._shaping(graph)
         if self.shaping:
             return None, self.findings
@@ -282,7 +304,9 @@ class _Run:
                 return self.fixed[item.name]
             default = item.default if isinstance(item.default, int) else _SCALAR_HINT
             return self.table.integers.get(item.name) or self.table.integer(item.name, int(default))
-        return self.table.floating(item.name, float(item.default) if item.default is not None else _FLOAT_HINT)
+        return self.table.floating(
+            item.name, float(item.default) if item.default is not None else _FLOAT_HINT
+        )
 
     def _dtype(self, name: str) -> str:
         """Return a torch dtype name; of a type variable the chosen one, else the first that it may be."""
@@ -333,7 +357,9 @@ class _Run:
         """Decide a branch on sizes: the answer must be the same for all sizes that the file allows."""
         condition = value.node.expr
         chosen = bool(value.node.evaluate_expr() if hasattr(value.node, "evaluate_expr") else value)
-        counter = restrictions([condition if chosen else sympy.Not(condition)], self.table, self.space, strict=True)
+        counter = restrictions(
+            [condition if chosen else sympy.Not(condition)], self.table, self.space, strict=True
+        )
         if counter:
             text, example = counter[0]
             raise Stop(rules.SizeRestriction(text, example), node)
@@ -353,7 +379,9 @@ class _Run:
                 returned = "something that is no tensor"
             else:
                 returned = f"{len(tensors)} tensor{'s' if len(tensors) > 1 else ''}"
-            rule = rules.OutputCountMismatch(self.signature.entry, declared if declared is not None else 1, returned)
+            rule = rules.OutputCountMismatch(
+                self.signature.entry, declared if declared is not None else 1, returned
+            )
             self._add(rule, last_return(function))
             return None
         return tensors
@@ -366,12 +394,14 @@ class _Run:
             source = self.program.reference.source
             label = Label(self.program.span(last_return(function)) or declared.span, "returned here")
             if not self._same_shape(wanted, meta.shape):
-                rule = rules.OutputShapeMismatch(declared.name, shape_text(declared.shape), shape_text(meta.shape))
+                rule = rules.OutputShapeMismatch(
+                    declared.name, shape_text(declared.shape), shape_text(meta.shape)
+                )
                 self.findings.append(rule.at(source, declared.shape_span, label))
             dtype = self._dtype(declared.dtype)
             if dtype != meta.dtype:
-                rule = rules.OutputDtypeMismatch(declared.name, declared.dtype, meta.dtype)
-                self.findings.append(rule.at(source, declared.dtype_span, label))
+                cast = rules.OutputDtypeMismatch(declared.name, declared.dtype, meta.dtype)
+                self.findings.append(cast.at(source, declared.dtype_span, label))
 
     def _same_shape(self, declared: Sequence[Expr], given: Sequence[Expr]) -> bool:
         if len(declared) != len(given):
@@ -389,7 +419,13 @@ class _Run:
 
     def _shaping(self, graph: Graph) -> dict[str, int]:
         """Return the integer scalars that are in the shape of a tensor of the trace, with their value."""
-        found = {name for node in graph.nodes for meta in node.results for dim in meta.shape for name in dim.symbols}
+        found = {
+            name
+            for node in graph.nodes
+            for meta in node.results
+            for dim in meta.shape
+            for name in dim.symbols
+        }
         return {name: self.table.hints[name] for name in sorted(found & self.recorder.integer_scalars)}
 
     def _fix(self) -> tuple[tuple[str, int | bool], ...]:
@@ -409,13 +445,18 @@ class _Run:
                 fixed.append((item.name, self.table.hints[item.name]))
             else:
                 continue
-            self.findings.append(rules.ScalarFixed(*map(str, fixed[-1])).at(self.program.reference.source, item.span))
+            self.findings.append(
+                rules.ScalarFixed(*map(str, fixed[-1])).at(self.program.reference.source, item.span)
+            )
         return tuple(fixed)
 
     def _restrict(self) -> None:
         """Report an assumption about sizes that the file doesn't state: the shortest, for one fault assumes many."""
         found: list[tuple[str, str, ast.AST]] = []
-        nodes = [*self.guard_places, *[self.program.functions[self.signature.entry]] * len(self.table.env.guards)]
+        nodes = [
+            *self.guard_places,
+            *[self.program.functions[self.signature.entry]] * len(self.table.env.guards),
+        ]
         for guard, node in zip(self.table.env.guards, nodes, strict=False):
             found += [(*item, node) for item in restrictions([guard.expr], self.table, self.space)]
         if found:
@@ -436,7 +477,11 @@ class _Run:
         self.findings.append(rule.at(self.program.reference.source, self.program.span(node)))
 
 
-_LOGGERS = ("torch._subclasses.fake_tensor", "torch.fx.experimental.symbolic_shapes", "torch.fx.experimental.sym_node")
+_LOGGERS = (
+    "torch._subclasses.fake_tensor",
+    "torch.fx.experimental.symbolic_shapes",
+    "torch.fx.experimental.sym_node",
+)
 _SCALAR_HINT = 2
 _FLOAT_HINT = 0.6180339887
 _SHOWN_HINT = 100
@@ -471,5 +516,3 @@ def _used(graph: Graph) -> set[str]:
         for _, value in node.kwargs:
             visit(value)
     return used
-
-

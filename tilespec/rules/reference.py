@@ -192,7 +192,11 @@ class UnknownFunction(Rule):
 
     def help(self) -> str | None:
         """Suggest the nearest name."""
-        return f"did you mean `{self.close}`?" if self.close else "the page on the reference language lists every name"
+        return (
+            f"did you mean `{self.close}`?"
+            if self.close
+            else "the page on the reference language lists every name"
+        )
 
 
 @dataclass(frozen=True)
@@ -418,7 +422,9 @@ class DefaultDiffers(Rule):
 
     def message(self) -> str:
         """State the fault."""
-        return f"`{self.scalar}` is declared as {self.declared} but defaults to {self.written} in the reference"
+        return (
+            f"`{self.scalar}` is declared as {self.declared} but defaults to {self.written} in the reference"
+        )
 
 
 @dataclass(frozen=True)
@@ -985,9 +991,7 @@ class ContractionMismatch(Rule):
 
     def message(self) -> str:
         """State the fault."""
-        return (
-            f"`{self.expression}` contracts `{self.left_dim}` of `{self.left}` with `{self.right_dim}` of `{self.right}`"
-        )
+        return f"`{self.expression}` contracts `{self.left_dim}` of `{self.left}` with `{self.right_dim}` of `{self.right}`"
 
     def label(self) -> str | None:
         """Say what is missing."""

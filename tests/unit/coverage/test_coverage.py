@@ -74,12 +74,24 @@ def test_a_second_use_of_a_performed_op_is_a_gap_too():
 
 
 def test_a_matmul_is_never_a_view():
-    only = kernel("copy", ["x: B,D float16"], ["y: D,B float16"], "def reference_copy(x):\n    return x.T * 1.0\n", operations=("mul",))
+    only = kernel(
+        "copy",
+        ["x: B,D float16"],
+        ["y: D,B float16"],
+        "def reference_copy(x):\n    return x.T * 1.0\n",
+        operations=("mul",),
+    )
     assert codes("def reference_forward(x):\n    return (x @ x.T) @ x\n", only)
 
 
 def test_views_and_joins_may_stay_outside():
-    twice = kernel("twice", ["x: B,D float32"], ["y: B,D float32"], "def reference_twice(x):\n    return x * 2\n", operations=("mul",))
+    twice = kernel(
+        "twice",
+        ["x: B,D float32"],
+        ["y: B,D float32"],
+        "def reference_twice(x):\n    return x * 2\n",
+        operations=("mul",),
+    )
     result = examine(file("def reference_forward(x):\n    return (x * 2).view(x.shape[0], -1)\n", twice))
     assert result.findings == []
 
@@ -100,7 +112,13 @@ def test_the_wiring_is_proved_by_value():
         "minus", ["p: N float32", "q: N float32"], ["d: N float32"],
         "def reference_minus(p, q):\n    return p - q\n", operations=("sub",), dependencies=("twice",),
     )  # fmt: skip
-    twice = kernel("twice", ["a: N float32"], ["t: N float32"], "def reference_twice(a):\n    return a * 2\n", operations=("mul",))
+    twice = kernel(
+        "twice",
+        ["a: N float32"],
+        ["t: N float32"],
+        "def reference_twice(a):\n    return a * 2\n",
+        operations=("mul",),
+    )
     result = examine(spec(twice, minus, end_to_end="def reference_forward(a):\n    return a - a * 2\n"))
     assert result.findings == []
     wired = {(edge.consumer, edge.input): (edge.producer, edge.output) for edge in result.edges}

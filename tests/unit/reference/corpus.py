@@ -293,23 +293,23 @@ CORPUS: dict[tuple[str, ...], list[str]] = {
         "F.avg_pool2d(x, 2)",
         "F.upsample(x, scale_factor=2)",
     ],
-    ("x: N,C,H,W float32", "w: O,C,3,3 float32",): [
+    ("x: N,C,H,W float32", "w: O,C,3,3 float32"): [
         "F.conv2d(x, w)",
         "F.conv2d(x, w, padding=1)",
         "F.conv2d(x, w, padding='same')",
         "F.conv2d(x, w, stride=2, padding=1, dilation=2)",
         "F.conv_transpose2d(x, w.transpose(0, 1), stride=2, padding=1, output_padding=1)",
     ],
-    ("x: N,C,H,W float32", "w: O,C,3,3 float32", "b: O float32",): [
+    ("x: N,C,H,W float32", "w: O,C,3,3 float32", "b: O float32"): [
         "F.relu(F.conv2d(x, w, b))",
     ],
-    ("x: N,C,H,W float32", "w: C,1,3,3 float32",): [
+    ("x: N,C,H,W float32", "w: C,1,3,3 float32"): [
         "F.conv2d(x, w, groups=x.shape[1])",
     ],
-    ("x: N,C,W float32", "w: O,C,3 float32",): [
+    ("x: N,C,W float32", "w: O,C,3 float32"): [
         "F.conv1d(x, w, stride=2)",
     ],
-    ("x: N,C,D,H,W float32", "w: O,C,3,3,3 float32",): [
+    ("x: N,C,D,H,W float32", "w: O,C,3,3,3 float32"): [
         "F.conv3d(x, w)",
     ],
     ("x: N,C,D,H,W float32",): [
@@ -317,59 +317,59 @@ CORPUS: dict[tuple[str, ...], list[str]] = {
         "F.avg_pool3d(x, 2)",
         "F.interpolate(x, scale_factor=2, mode='trilinear')",
     ],
-    ("x: N,K float32", "w: M,K float32", "b: M float32",): [
+    ("x: N,K float32", "w: M,K float32", "b: M float32"): [
         "F.linear(x, w, b)",
     ],
-    ("x: B,N,K float32", "w: M,K float32", "b: M float32",): [
+    ("x: B,N,K float32", "w: M,K float32", "b: M float32"): [
         "F.linear(x, w, b)",
     ],
-    ("a: K,M float32", "b: N,K float32",): [
+    ("a: K,M float32", "b: N,K float32"): [
         "a.T @ b.T",
     ],
-    ("a: M,K float32", "b: K float32",): [
+    ("a: M,K float32", "b: K float32"): [
         "a @ b",
     ],
-    ("a: B,I,J,L float32", "b: L,K float32",): [
+    ("a: B,I,J,L float32", "b: L,K float32"): [
         "a @ b",
     ],
-    ("a: M float32", "b: M,N float32",): [
+    ("a: M float32", "b: M,N float32"): [
         "a[:, None]*b",
         "torch.diag(a) @ b",
     ],
-    ("q: B,H,S,D float32", "k: B,H,S,D float32", "v: B,H,S,D float32",): [
+    ("q: B,H,S,D float32", "k: B,H,S,D float32", "v: B,H,S,D float32"): [
         "F.scaled_dot_product_attention(q, k, v, is_causal=True)",
     ],
-    ("q: B,2*G,S,D float32", "k: B,G,S,D float32", "v: B,G,S,D float32",): [
+    ("q: B,2*G,S,D float32", "k: B,G,S,D float32", "v: B,G,S,D float32"): [
         "F.scaled_dot_product_attention(q, k, v, enable_gqa=True)",
     ],
-    ("x: N,K float32", "h: N,Hd float32", "c: N,Hd float32", "w: 4*Hd,K float32", "u: 4*Hd,Hd float32", "b: 4*Hd float32",): [
+    ("x: N,K float32", "h: N,Hd float32", "c: N,Hd float32", "w: 4*Hd,K float32", "u: 4*Hd,Hd float32", "b: 4*Hd float32"): [
         "torch.lstm_cell(x, (h, c), w, u, b, b)",
     ],
-    ("x: N,K float32", "h: N,Hd float32", "w: 3*Hd,K float32", "u: 3*Hd,Hd float32", "b: 3*Hd float32",): [
+    ("x: N,K float32", "h: N,Hd float32", "w: 3*Hd,K float32", "u: 3*Hd,Hd float32", "b: 3*Hd float32"): [
         "torch.gru_cell(x, h, w, u, b, b)",
     ],
-    ("x: N,C,W float32", "t: N,W int64",): [
+    ("x: N,C,W float32", "t: N,W int64"): [
         "F.cross_entropy(x, t)",
     ],
-    ("x: N,C float32", "t: N int64",): [
+    ("x: N,C float32", "t: N int64"): [
         "F.cross_entropy(x, t, label_smoothing=0.1, ignore_index=0)",
         "F.nll_loss(x.log_softmax(1), t, reduction='sum')",
         "F.multi_margin_loss(x, t)",
     ],
-    ("x: N,C float32", "t: N int64", "w: C float32",): [
+    ("x: N,C float32", "t: N int64", "w: C float32"): [
         "F.cross_entropy(x, t, weight=w)",
     ],
-    ("t: N,S int64", "w: V,D float32",): [
+    ("t: N,S int64", "w: V,D float32"): [
         "F.embedding(t, w)",
         "w[t]",
     ],
-    ("x: N,8*C,H,W float32", "w: 8*C float32", "b: 8*C float32",): [
+    ("x: N,8*C,H,W float32", "w: 8*C float32", "b: 8*C float32"): [
         "F.group_norm(x, 8, w, b, 1e-5)",
     ],
-    ("x: N,C,H,W float32", "m: C float32", "v: C float32", "w: C float32", "b: C float32",): [
+    ("x: N,C,H,W float32", "m: C float32", "v: C float32", "w: C float32", "b: C float32"): [
         "F.batch_norm(x, m, v*v, w, b)",
     ],
-    ("x: N,C,H,W float32", "g: N,H,W,2 float32",): [
+    ("x: N,C,H,W float32", "g: N,H,W,2 float32"): [
         "F.grid_sample(x, g, align_corners=False)",
     ],
 }

@@ -58,7 +58,12 @@ def item(text: str) -> TensorSpec | ScalarSpec:
 
 
 def kernel(
-    kernel_id: str, inputs: list[str], outputs: list[str], code: str, *, operations: tuple[str, ...] = (),
+    kernel_id: str,
+    inputs: list[str],
+    outputs: list[str],
+    code: str,
+    *,
+    operations: tuple[str, ...] = (),
     dependencies: tuple[str, ...] = (),
 ) -> Kernel:
     """Return a kernel whose reference is `code`."""
@@ -79,7 +84,9 @@ def reference(code: str) -> ReferenceText:
     return ReferenceText(source=SourceText("test.tilespec", code), text=code, first_line=1)
 
 
-def spec(*kernels: Kernel, end_to_end: str | None = None, dims: dict[str, DimRange] | None = None) -> SpecFile:
+def spec(
+    *kernels: Kernel, end_to_end: str | None = None, dims: dict[str, DimRange] | None = None
+) -> SpecFile:
     """Return a file of these kernels."""
     return SpecFile(
         source=SourceText("test.tilespec", ""),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-import torch.nn.functional as functional
+from torch.nn import functional
 
 from tilespec.reference import allow
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-import torch.nn.functional as functional
+from torch.nn import functional
 
 from tests.unit.reference.making import kernel
 from tilespec.reference.evaluate import EvaluationError, evaluate
@@ -43,7 +43,12 @@ def test_eager_keeps_the_dtypes():
 
 
 def test_scalars_take_the_declared_value():
-    entry = kernel("t", ["x: N float32", "k: float = 3.0"], ["y: N float32"], "def reference_t(x, k):\n    return x * k\n")
+    entry = kernel(
+        "t",
+        ["x: N float32", "k: float = 3.0"],
+        ["y: N float32"],
+        "def reference_t(x, k):\n    return x * k\n",
+    )
     (found,) = evaluate(entry, {"x": torch.ones(2)}, widen=False)
     assert found.tolist() == [3.0, 3.0]
     (found,) = evaluate(entry, {"x": torch.ones(2), "k": 5.0}, widen=False)

@@ -25,13 +25,17 @@ def traced(entry: Kernel, dims: dict[str, DimRange] | None = None) -> tuple[Grap
     return trace_kernel(spec(entry, dims=dims), entry)
 
 
-def graph_of(inputs: list[str], outputs: list[str], code: str, dims: dict[str, DimRange] | None = None) -> Graph:
+def graph_of(
+    inputs: list[str], outputs: list[str], code: str, dims: dict[str, DimRange] | None = None
+) -> Graph:
     graph, findings = traced(kernel("t", inputs, outputs, code), dims)
     assert graph is not None, [item.message for item in findings]
     return graph
 
 
-def codes(inputs: list[str], outputs: list[str], code: str, dims: dict[str, DimRange] | None = None) -> list[str]:
+def codes(
+    inputs: list[str], outputs: list[str], code: str, dims: dict[str, DimRange] | None = None
+) -> list[str]:
     _, findings = traced(kernel("t", inputs, outputs, code), dims)
     return [item.code for item in findings]
 
@@ -58,7 +62,9 @@ def test_replaying_the_trace_gives_the_reference(inputs: tuple[str, ...], text: 
     names = ", ".join(item.split(":")[0] for item in inputs)
     entry = kernel("t", list(inputs), ["y: B float32"], f"def reference_t({names}):\n    return {text}\n")
     assert entry.reference is not None
-    graph, findings = trace(spec(entry), entry.reference, Signature("reference_t", entry.inputs, None, ORIGIN))
+    graph, findings = trace(
+        spec(entry), entry.reference, Signature("reference_t", entry.inputs, None, ORIGIN)
+    )
     assert graph is not None, [item.message for item in findings]
     sizes = sizes_of(entry)
     arguments = draw(entry, sizes)
@@ -124,7 +130,12 @@ def test_arithmetic_on_scalars_is_nodes():
 
 def test_a_scalar_that_decides_the_program_is_fixed():
     graph, findings = traced(
-        kernel("t", ["x: N,D float32", "dim: int = 1"], ["y: N float32"], "def reference_t(x, dim=1):\n    return x.sum(dim)\n")
+        kernel(
+            "t",
+            ["x: N,D float32", "dim: int = 1"],
+            ["y: N float32"],
+            "def reference_t(x, dim=1):\n    return x.sum(dim)\n",
+        )
     )
     assert graph is not None
     assert graph.fixed == (("dim", 1),)
@@ -149,7 +160,9 @@ def test_a_stride_in_the_shape_is_fixed():
 
 
 def test_a_trillion_elements_cost_nothing():
-    graph = graph_of(["x: 1000000000000 float16"], ["y: 1000000000000 float16"], "def reference_t(x):\n    return x * 2\n")
+    graph = graph_of(
+        ["x: 1000000000000 float16"], ["y: 1000000000000 float16"], "def reference_t(x):\n    return x * 2\n"
+    )
     assert graph.meta(graph.outputs[0]).shape == (Expr.wrap(10**12),)
 
 
@@ -192,7 +205,12 @@ def test_a_branch_that_dims_decide_is_taken():
 
 
 def test_both_places_of_a_mismatch_are_shown():
-    entry = kernel("t", ["q: N,D float32", "k: N,D float32"], ["y: N,N float32"], "def reference_t(q, k):\n    return q @ k\n")
+    entry = kernel(
+        "t",
+        ["q: N,D float32", "k: N,D float32"],
+        ["y: N,N float32"],
+        "def reference_t(q, k):\n    return q @ k\n",
+    )
     _, (finding,) = traced(entry)
     assert finding.message == "`q @ k` contracts `D` of `q` with `N` of `k`"
     assert finding.help == "transpose it: `k.transpose(-2, -1)`"
