@@ -26,7 +26,7 @@ from tilespec.reference.library import RAISED
 from tilespec.reference.replay import call
 from tilespec.rules import reference as rules
 
-__all__ = ["Coverage", "CoveredOp", "cover"]
+__all__ = ["Coverage", "CoveredOp", "cover", "outputs_by_structure"]
 
 
 @dataclass(frozen=True)
@@ -134,6 +134,26 @@ def _by_structure(composed: ComposedGraph, graph: Graph) -> dict[str, tuple[str,
         if number in owners:
             found[node.name] = (owners[number],)
     return found
+
+
+def outputs_by_structure(
+    spec: SpecFile, composed: ComposedGraph, graph: Graph
+) -> tuple[tuple[str, str], ...] | None:
+    """Return which kernel outputs the results of `graph` literally are; None when one of them is none."""
+    numbers: dict[Any, int] = {}
+    known: dict[str, int] = {}
+    for entry in composed.nodes:
+        known[entry.node.name] = _number(entry.node, known, numbers)
+    owners: dict[Any, tuple[str, str]] = {}
+    for kernel, refs in composed.outputs.items():
+        for output, ref in zip(spec.kernel(kernel).outputs, refs, strict=False):
+            owners.setdefault((known.get(ref.name, ref.name), ref.index), (kernel, output.name))
+    known = {}
+    for node in graph.nodes:
+        known[node.name] = _number(node, known, numbers)
+    found = [owners.get((known.get(ref.name, ref.name), ref.index)) for ref in graph.outputs]
+    complete = tuple(item for item in found if item is not None)
+    return complete if len(complete) == len(found) else None
 
 
 _COMMUTATIVE = frozenset(

@@ -136,3 +136,30 @@ def test_operations_against_the_reference():
 def test_larger_operations_are_named():
     result = examine(spec(NORM.model_copy(update={"dependencies": ()})))
     assert "layer_norm" in performed(result.graphs["norm"])
+
+
+def test_sizes_too_large_to_compute_are_proved_by_structure():
+    product = kernel(
+        "product",
+        ["a: 65536,32768 float32", "b: 32768,65536 float32"],
+        ["c: 65536,65536 float32"],
+        "def reference_product(a, b):\n    return a @ b\n",
+        operations=("matmul",),
+    )
+    bent = kernel(
+        "bent",
+        ["c: 65536,65536 float32"],
+        ["y: 65536,65536 float32"],
+        "def reference_bent(c):\n    return F.relu(c)\n",
+        operations=("relu",),
+        dependencies=("product",),
+    )
+    result = examine(
+        spec(product, bent, end_to_end="def reference_forward(a, b):\n    return torch.relu(a @ b)\n")
+    )
+    assert result.findings == []
+    assert result.proof is not None
+    assert result.proof.proved
+    assert result.proof.outputs == (("bent", "y"),)
+    assert result.coverage is not None
+    assert result.coverage.complete
