@@ -25,12 +25,14 @@ from tilespec.ir.nodes import (
     Store,
     Tensor,
     postorder,
+    rewrite,
 )
 from tilespec.model.dims import Atom, AxisAtom, Expr, SymbolAtom
 from tilespec.render.ops import constant, cutile_dtype, expression
 from tilespec.render.padding import IDENTITY, choose_padding, padded_value
 from tilespec.render.text import Block, Text, atom, binary, call
 from tilespec.schedule.access import Gather, TileAccess, find_access
+from tilespec.schedule.online import find_online
 from tilespec.schedule.plan import Cover, Fixed, KernelPlan, Role
 
 __all__ = ["ArrayParameter", "KernelText", "write_kernel"]
@@ -115,6 +117,7 @@ class _Writer:
         self.access_memo: dict[Load, TileAccess | Gather] = {}
         self.padding = choose_padding(self.roots, self.access)
         self.folds = [node for node in self.nodes if isinstance(node, Reduce | Contract)]
+        self.online = find_online(self.roots)
         self.stages: dict[Node, int] = {}
         for node in self.folds:
             same = [
@@ -216,23 +219,28 @@ class _Writer:
         source = self.fold_frame(node)
         if source == frame:
             return None
-        text = self.value(node, source, home)
-        axes = [axis for axis in source if axis in node.free]
-        target = [axis for axis in frame if axis in node.free]
+        return self.reframe(self.value(node, source, home), node.free, source, frame)
+
+    def reframe(self, text: Text, axes: frozenset[AxisAtom], source: Frame, target: Frame) -> Text:
+        """Bring a tile that spans `axes` from one frame to another."""
+        before, after = self.shape(axes, source), self.shape(axes, target)
+        have = [axis for axis in source if axis in axes]
+        want = [axis for axis in target if axis in axes]
+        if before == after and have == want:
+            return text
         code = text.at_least(100)
-        if axes != target:
-            order = [source.index(axis) for axis in target]
+        if have != want:
+            order = [source.index(axis) for axis in want]
             order += [place for place in range(len(source)) if place not in order]
             code = f"ct.permute({code}, {self.tuple([str(place) for place in order])})"
-        shape = self.shape(node.free, frame)
-        return atom(f"{code}.reshape({self.tuple(shape)})") if shape else atom(code)
+        return atom(f"{code}.reshape({self.tuple(after)})") if after else atom(code)
 
     def worth_a_name(self, node: Node, text: Text) -> bool:
         if isinstance(node, Const | Parameter) or re.fullmatch(r"-?[\w.]+", text.code):
             return False
         if isinstance(node, Load | Reduce | Contract | Scan):
             return True
-        return node in self.assigned or self.users[node] > 1 or len(text.code) > _WIDE
+        return node in self.assigned or self.users.get(node, 1) > 1 or len(text.code) > _WIDE
 
     def line_of(self, node: Node) -> int | None:
         """Return the spec line that a node comes from."""
@@ -506,7 +514,13 @@ class _Writer:
                 return self.product(node, scope, None)
             return self.reduce_lanes(node, self.operand(node, frame, scope), frame)
         if (node, frame) not in scope.memo:
-            self.run_loop(node, scope)
+            highest = self.online.get(node)
+            if highest is not None and (highest, self.fold_frame(highest)) not in scope.memo:
+                self.run_online(highest, scope)
+            elif node in self.online.values():
+                self.run_online(node, scope)
+            else:
+                self.run_loop(node, scope)
         return scope.memo[node, frame]
 
     def run_loop(self, node: Reduce | Contract, scope: _Scope) -> None:
@@ -554,6 +568,84 @@ class _Writer:
                 scope.block.line(f"{name} = {text.code}")
                 text = atom(name)
             scope.memo[item, frame] = text
+
+    def run_online(self, highest: Node, scope: _Scope) -> None:
+        """Write a maximum and the sums of exponentials that subtract it as one loop, see `schedule.online`."""
+        assert isinstance(highest, Reduce)  # noqa: S101 - find_online pairs sums with a maximum
+        sums = [node for node, other in self.online.items() if other is highest]
+        frame = self.fold_frame(highest)
+        by_lane = all(isinstance(node, Reduce) and self.fold_frame(node) == frame for node in sums)
+        spans = highest.free | (highest.bound if by_lane else frozenset())
+        tiles = frozenset(axis for axis in spans if self.tiled(axis))
+        shape = self.tuple(self.shape(tiles, frame))
+        kind = (highest.dtype, shape)
+        dtype = cutile_dtype(highest.dtype)
+        running = self.unique("highest", scope, kind)
+        scope.block.line(f'{running} = ct.full({shape}, -float("inf"), dtype={dtype})')
+        totals: dict[Node, str] = {}
+        for node in sums:
+            assert isinstance(node, Reduce | Contract)  # noqa: S101 - as find_online gives them
+            own = self.fold_frame(node)
+            extent = node.free | (node.bound if by_lane else frozenset())
+            size = self.tuple(self.shape(frozenset(axis for axis in extent if self.tiled(axis)), own))
+            totals[node] = self.unique("acc" if isinstance(node, Contract) else "total", scope, (node.dtype, size))
+            scope.block.line(f"{totals[node]} = ct.zeros({size}, dtype={cutile_dtype(node.dtype)})")
+        inner, pending = self.open_loops(self.loop_order(highest.bound), scope)
+        operand = self.operand(highest, frame, inner)
+        self.comment(highest, inner)
+        if not by_lane:
+            operand = self.reduce_lanes(highest, operand, frame)
+        higher = self.unique("higher", inner, kind)
+        inner.block.line(f"{higher} = ct.maximum({running}, {operand.code}, propagate_nan=True)")
+        # While all that was seen is -inf, nothing is subtracted: -inf - -inf would be NaN.
+        shift = self.unique("shift", inner, kind)
+        inner.block.line(f'{shift} = ct.where({higher} == -float("inf"), 0.0, {higher})')
+        scale = self.unique("scale", inner, kind)
+        inner.block.line(f"{scale} = ct.exp({running} - {shift})")
+        stand_in = Parameter(highest.dtype, f"@{shift}")
+        root = inner
+        while root.parent is not None:
+            root = root.parent
+        for item in self.plan.frames:
+            if tiles <= frozenset(item):
+                root.memo[stand_in, item] = self.reframe(atom(shift), tiles, frame, item)
+        memo: dict[Node, Node] = {highest: stand_in}
+        moved = {node: rewrite(node, lambda item: item, memo) for node in sums}
+        for below in postorder(moved.values()):
+            for item in below.operands:
+                self.users[item] = self.users.get(item, 0) + 1
+        for node in sums:
+            shifted = moved[node]
+            own = self.fold_frame(node)
+            rescale = self.reframe(atom(scale), tiles, frame, own)
+            kept = binary("*", atom(totals[node]), rescale)
+            if isinstance(node, Contract) and node in self.tensor_core:
+                assert isinstance(shifted, Contract)  # noqa: S101 - rewriting keeps the kind
+                self.tensor_core[shifted] = self.tensor_core[node]
+                step = self.product(shifted, inner, kept.code)
+            else:
+                assert isinstance(shifted, Reduce | Contract)  # noqa: S101 - rewriting keeps the kind
+                part = self.operand(shifted, own, inner)
+                step = binary("+", kept, part if by_lane else self.reduce_lanes(shifted, part, own))
+            self.comment(node, inner)
+            inner.block.line(f"{totals[node]} = {step.code}")
+        inner.block.line(f"{running} = {higher}")
+        self.close_loops(pending)
+        if not by_lane:
+            scope.memo[highest, frame] = atom(running)
+            scope.memo.update({(node, self.fold_frame(node)): atom(totals[node]) for node in sums})  # type: ignore[arg-type]
+            return
+        peak = self.unique("peak", scope, (highest.dtype, self.shape(highest.free, frame)))
+        scope.block.line(f"{peak} = {self.reduce_lanes(highest, atom(running), frame).code}")
+        weight = self.unique("weight", scope, kind)
+        scope.block.line(f'{weight} = ct.exp({running} - ct.where({peak} == -float("inf"), 0.0, {peak}))')
+        scope.memo[highest, frame] = atom(peak)
+        for node in sums:
+            assert isinstance(node, Reduce)  # noqa: S101 - by_lane says so
+            joined = self.reduce_lanes(node, binary("*", atom(totals[node]), atom(weight)), frame)
+            name = self.unique(self.hint(node), scope, (node.dtype, self.shape(node.free, frame)))
+            scope.block.line(f"{name} = {joined.code}")
+            scope.memo[node, frame] = atom(name)
 
     def loop_order(self, axes: frozenset[AxisAtom] | Sequence[AxisAtom]) -> list[AxisAtom]:
         """Return the looped axes as the plan orders them: outermost first."""

@@ -35,7 +35,13 @@ def _schedule(program: Program, dealt: str | None, declined: list[Decline]) -> L
         share = next(item for item in program.stores[0].axes if item.name == dealt)
         plans = families.reduction(program, share)
         return None if isinstance(plans, Decline) else Launch(program, tuple(plans))
-    for family in (families.pointwise, families.contraction, families.scan, families.reduction):
+    for family in (
+        families.pointwise,
+        families.contraction,
+        families.attention,
+        families.scan,
+        families.reduction,
+    ):
         plans = family(program)
         if isinstance(plans, Decline):
             declined.append(plans)

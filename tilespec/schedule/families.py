@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from tilespec.ir.nodes import Compute, Contract, Load, Node, Program, Reduce, Scan, postorder, rewrite
 from tilespec.model.dims import AxisAtom, Expr, axis, const, product
+from tilespec.schedule.online import find_online
 from tilespec.schedule.plan import (
     AxisPlan,
     BlockRule,
@@ -23,7 +24,7 @@ from tilespec.schedule.plan import (
 )
 from tilespec.schedule.regroup import merge_axes, mergeable_groups, substitute_axes
 
-__all__ = ["contraction", "merged", "pointwise", "reduction", "scan"]
+__all__ = ["attention", "contraction", "merged", "pointwise", "reduction", "scan"]
 
 _ROW_LIMIT = 16384
 _NARROW_ROW = 4096
@@ -388,6 +389,82 @@ def contraction(program: Program) -> list[KernelPlan] | Decline:  # noqa: PLR091
             plans[-1] = replace(plans[-1], condition=None)
             break
     return plans
+
+
+_HEAD_LIMIT = 256
+
+
+def attention(program: Program) -> list[KernelPlan] | Decline:  # noqa: PLR0911 - one line a reason
+    """Schedule a contraction of exponentials of another one: scores stay in registers, one loop over the keys.
+
+    The rows of scores are tiled, the head dims are whole tiles, and the keys are looped over with an online softmax.
+    """
+    program = merged(program)
+    nodes = list(postorder(store.value for store in program.stores))
+    products = [node for node in nodes if isinstance(node, Contract)]
+    if len(products) != 2:  # noqa: PLR2004 - scores and their product with the values
+        return Decline("attention", "it is not a product of a product")
+    if _has_scan(program):
+        return Decline("attention", "it scans")
+    scores, outer = products
+    keys = outer.axes
+    if len(keys) != 1 or len(scores.axes) != 1 or not any(node is scores for node in postorder([outer])):
+        return Decline("attention", "it is not a product of a product")
+    if find_online([store.value for store in program.stores]).get(outer) is None:
+        return Decline("attention", "its outer product is not one of exponentials less their maximum")
+    key, inner = keys[0], scores.axes[0]
+    stored = _stored(program)
+    probabilities, values = (
+        (outer.left, outer.right)
+        if any(node is scores for node in postorder([outer.left]))
+        else (outer.right, outer.left)
+    )
+    rows = [item for item in stored if item in probabilities.free and item not in values.free]
+    columns = [item for item in stored if item in values.free and item not in probabilities.free]
+    if not rows or not columns or set(_folded(program)) != {key, inner}:
+        return Decline("attention", "its rows and columns are not those of two products")
+    program, (row, column, key, inner) = _named(
+        program, {rows[-1]: "q_", columns[-1]: "d", key: "k_", inner: "e"}
+    )
+    nodes = list(postorder(store.value for store in program.stores))
+    scores, outer = (node for node in nodes if isinstance(node, Contract))
+    core = []
+    for node, places in ((scores, (row, key)), (outer, (row, column))):
+        oriented = _orient(node, *places)
+        if oriented is None or node.operand not in {"float16", "bfloat16", "float32"}:
+            return Decline("attention", "tensor cores can't take its products")
+        core.append((node, oriented))
+    program = _replace_products(program, {core[0][0]: core[0][1]})
+    scores, outer = (
+        node for node in postorder(store.value for store in program.stores) if isinstance(node, Contract)
+    )
+    oriented = _orient(outer, row, column)
+    assert oriented is not None  # noqa: S101 - it was a moment ago
+    program = _replace_products(program, {outer: oriented})
+    scores, outer = (
+        node for node in postorder(store.value for store in program.stores) if isinstance(node, Contract)
+    )
+    wide = scores.operand == "float32"
+    stored = _stored(program)
+    axes = [AxisPlan(item, Role.SCALAR) for item in stored if item not in {row, column}]
+    axes.append(AxisPlan(row, Role.TILE, Cover(64 if wide else 128, least=16)))
+    axes.append(AxisPlan(column, Role.FULL, Cover(least=16)))
+    axes.append(AxisPlan(inner, Role.FULL, Cover(least=16)))
+    axes.append(AxisPlan(key, Role.LOOP, Cover(32 if wide else 128, least=16)))
+    plan = _plan(
+        "attention",
+        program,
+        axes,
+        [(row, column), (row, key), (key, column), (row, inner), (inner, key)],
+        "attention",
+        hints=(("num_worker_warps", 8),),
+        condition=const(_HEAD_LIMIT) - column.extent - inner.extent + _HEAD_LIMIT,
+    )
+    plan = replace(plan, tensor_core=((scores, row, key, inner), (outer, row, column, key)))
+    if plan.condition is not None and (plan.condition.value or -1) >= 0:
+        return [replace(plan, condition=None)]
+    rest = reduction(program)
+    return Decline("attention", rest.reason) if isinstance(rest, Decline) else [plan, *rest]
 
 
 def _named(program: Program, names: dict[AxisAtom, str]) -> tuple[Program, list[AxisAtom]]:

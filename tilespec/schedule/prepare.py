@@ -10,6 +10,7 @@ from dataclasses import replace
 from tilespec.ir.axes import map_expressions, unify
 from tilespec.ir.nodes import Compute, Const, Index, Node, Program, Reduce, Scan, Store, rewrite
 from tilespec.model.dims import ONE, Expr, axis, product
+from tilespec.schedule.online import hoist_normalisers
 from tilespec.schedule.regroup import substitute_axes
 
 __all__ = ["prepare"]
@@ -25,7 +26,7 @@ def prepare(program: Program) -> Program:
             replace(store, value=rewrite(store.value, _plain_reduction, memo)) for store in program.stores
         ),
     )
-    return _align_scans(unify(program))
+    return hoist_normalisers(_align_scans(unify(program)))
 
 
 def _align_scans(program: Program) -> Program:

@@ -1,0 +1,94 @@
+"""Sums of exponentials that can run beside the maximum they subtract.
+
+`sum exp(x - max x)` needs the maximum first, hence a second pass over a row. Online, one pass keeps a running maximum and
+scales what it has added up whenever that grows:
+
+    m' = max(m, max x),  l' = l * exp(m - m') + sum exp(x - m')
+
+`find_online` says which sums and contractions have the form `sum exp(x - m) * w` with `w` free of `m`. Dividing by the
+sum before a contraction would make three passes of two: `hoist_normalisers` divides after it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilespec.ir.nodes import Compute, Contract, Node, Program, Reduce, postorder, rewrite
+
+__all__ = ["find_online", "hoist_normalisers"]
+
+
+def _reads(root: Node, target: Node) -> bool:
+    return any(node is target for node in postorder([root]))
+
+
+def _is_shifted_exp(node: Node, highest: Node) -> bool:
+    """Whether `node` is `exp(x - highest)` times or divided by what doesn't depend on `highest`."""
+    if not isinstance(node, Compute):
+        return False
+    if node.op == "cast":
+        return _is_shifted_exp(node.args[0], highest)
+    if node.op == "exp":
+        inner = node.args[0]
+        return (
+            isinstance(inner, Compute)
+            and inner.op == "sub"
+            and inner.args[1] is highest
+            and not _reads(inner.args[0], highest)
+        )
+    if node.op == "mul":
+        left, right = node.args
+        return (_is_shifted_exp(left, highest) and not _reads(right, highest)) or (
+            _is_shifted_exp(right, highest) and not _reads(left, highest)
+        )
+    if node.op == "div":
+        return _is_shifted_exp(node.args[0], highest) and not _reads(node.args[1], highest)
+    return False
+
+
+def find_online(roots: list[Node]) -> dict[Node, Reduce]:
+    """Return, for each sum or contraction that can run beside its maximum, that maximum."""
+    nodes = list(postorder(roots))
+    found: dict[Node, Reduce] = {}
+    for node in nodes:
+        if not (isinstance(node, Contract) or (isinstance(node, Reduce) and node.op == "sum")):
+            continue
+        below = [
+            item
+            for item in postorder(node.operands)
+            if isinstance(item, Reduce | Contract) and set(item.bound) == set(node.bound)
+        ]
+        if len(below) != 1 or not isinstance(below[0], Reduce) or below[0].op != "max":
+            continue
+        highest = below[0]
+        sides = (node.left, node.right) if isinstance(node, Contract) else (node.arg,)
+        shifted = [side for side in sides if _is_shifted_exp(side, highest)]
+        if len(shifted) == 1 and not any(_reads(side, highest) for side in sides if side is not shifted[0]):
+            found[node] = highest
+    return found
+
+
+def hoist_normalisers(program: Program) -> Program:
+    """Divide by a softmax's sum after the contraction that its quotients feed, not before."""
+
+    def change(node: Node) -> Node:
+        if not isinstance(node, Contract):
+            return node
+        for side in ("left", "right"):
+            operand: Node = getattr(node, side)
+            inner = operand
+            while isinstance(inner, Compute) and inner.op == "cast" and inner.dtype.startswith(("float", "bfloat")):
+                inner = inner.args[0]
+            if not isinstance(inner, Compute) or inner.op != "div":
+                continue
+            top, bottom = inner.args
+            if bottom.free & node.bound or not isinstance(bottom, Reduce) or bottom.op != "sum" or bottom.arg is not top:
+                continue
+            return Compute(node.dtype, "div", (replace(node, **{side: top}), bottom), node.span)
+        return node
+
+    memo: dict[Node, Node] = {}
+    return replace(
+        program,
+        stores=tuple(replace(store, value=rewrite(store.value, change, memo)) for store in program.stores),
+    )
