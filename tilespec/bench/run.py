@@ -28,7 +28,7 @@ from tilespec.verify.package import Package, load_package
 from tilespec.verify.run import Build
 from tilespec.verify.subject import Case, Subject, TensorCase
 
-__all__ = ["BenchOptions", "bench_packages", "bench_paths"]
+__all__ = ["BenchOptions", "bench_packages", "bench_paths", "bench_sizes"]
 
 
 @dataclass(frozen=True)
@@ -63,20 +63,28 @@ def bench_packages(
         package for spec, directory in packages if (package := load_package(spec, directory)[0]) is not None
     ]
     shown.begin("bench", sum(len(_subjects(package, options)) for package in loaded))
-    with exact_float32(), torch.no_grad():
+    left_out: list[str] = []
+    # Eager as users have it, but for tf32: a float32 product that isn't one is no baseline.
+    with exact_float32(sums=False), torch.no_grad():
         for package in loaded:
             for subject in _subjects(package, options):
-                for sizes in _sizes(package.spec, subject, options):
+                named = bench_sizes(package.spec, subject, options)
+                if not named:
+                    left_out.append(subject.name)
+                for sizes in named:
                     rows.append(_row(package, subject, sizes, options))
                     torch.cuda.empty_cache()
                 shown.advance(subject.name)
             if package.composed is not None and package.composed in _subjects(package, options):
                 host += [
                     _host(package, package.composed, sizes)
-                    for sizes in _sizes(package.spec, package.composed, options)[:1]
+                    for sizes in bench_sizes(package.spec, package.composed, options)[:1]
                 ]
     shown.end()
-    return BenchReport(_environment(options), tuple(rows), tuple(host))
+    place = _environment(options)
+    if left_out:
+        place["not timed, no sizes under Bench"] = ", ".join(left_out)
+    return BenchReport(place, tuple(rows), tuple(host))
 
 
 def _subjects(package: Package, options: BenchOptions) -> list[Subject]:
@@ -84,13 +92,13 @@ def _subjects(package: Package, options: BenchOptions) -> list[Subject]:
     return [subject for subject in found if not options.kernels or subject.name in options.kernels]
 
 
-def _sizes(spec: SpecFile, subject: Subject, options: BenchOptions) -> list[dict[str, int]]:
+def bench_sizes(spec: SpecFile, subject: Subject, options: BenchOptions) -> list[dict[str, int]]:
     """Return the sizes to time a subject at: complete ones only."""
     if options.sizes:
         named: list[dict[str, int]] = [dict(options.sizes)]
     else:
         own = [kernel.bench for kernel in spec.kernels if kernel.id == subject.name]
-        named = [dict(sizes) for sizes in own[0]] if own else _common(spec)
+        named = [dict(sizes) for sizes in own[0]] if own and own[0] else _common(spec)
     full = [
         subject.sizes({name: sizes[name] for name in subject.free_symbols})
         for sizes in named

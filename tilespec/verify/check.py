@@ -39,8 +39,8 @@ class CaseResult:
 
 
 @contextmanager
-def exact_float32() -> Iterator[None]:
-    """Keep float32 products of torch in float32: no tf32, and no reduced-precision sums of 16-bit products."""
+def exact_float32(*, sums: bool = True) -> Iterator[None]:
+    """Keep float32 products of torch in float32: no tf32, and with `sums` no reduced-precision sums of 16-bit products."""
     matmul, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
     before = (
         matmul.allow_tf32,
@@ -49,7 +49,8 @@ def exact_float32() -> Iterator[None]:
         matmul.allow_bf16_reduced_precision_reduction,
     )
     matmul.allow_tf32 = cudnn.allow_tf32 = False
-    matmul.allow_fp16_reduced_precision_reduction = matmul.allow_bf16_reduced_precision_reduction = False
+    if sums:
+        matmul.allow_fp16_reduced_precision_reduction = matmul.allow_bf16_reduced_precision_reduction = False
     try:
         yield
     finally:

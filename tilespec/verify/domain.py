@@ -12,7 +12,34 @@ __all__ = ["input_bounds"]
 
 _INTEGERS = frozenset({"int8", "uint8", "int16", "int32", "int64"})
 _THROUGH = frozenset(
-    ["view", "_unsafe_view", "reshape", "expand", "permute", "transpose", "t", "squeeze", "unsqueeze", "select", "slice", "clone", "alias", "detach", "_to_copy", "to", "unfold", "flip", "cat", "stack", "contiguous", "lift_fresh_copy", "repeat", "convert_element_type", "constant_pad_nd", "where"]
+    [
+        "view",
+        "_unsafe_view",
+        "reshape",
+        "expand",
+        "permute",
+        "transpose",
+        "t",
+        "squeeze",
+        "unsqueeze",
+        "select",
+        "slice",
+        "clone",
+        "alias",
+        "detach",
+        "_to_copy",
+        "to",
+        "unfold",
+        "flip",
+        "cat",
+        "stack",
+        "contiguous",
+        "lift_fresh_copy",
+        "repeat",
+        "convert_element_type",
+        "constant_pad_nd",
+        "where",
+    ]
 )
 """What moves or converts values without changing which they are."""
 

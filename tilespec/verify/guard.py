@@ -99,7 +99,21 @@ class Guard(TorchFunctionMode):
 
 
 _ALLOCATORS = frozenset(
-    ["empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "zeros", "zeros_like", "new_zeros", "full", "full_like", "new_full", "ones", "ones_like"]
+    [
+        "empty",
+        "empty_like",
+        "empty_strided",
+        "new_empty",
+        "new_empty_strided",
+        "zeros",
+        "zeros_like",
+        "new_zeros",
+        "full",
+        "full_like",
+        "new_full",
+        "ones",
+        "ones_like",
+    ]
 )
 
 

@@ -18,7 +18,15 @@ from torch import Tensor
 from tilespec.interpret import load_package, recording
 from tilespec.verify.subject import Subject
 
-__all__ = ["Device", "Runner", "device_label", "import_generated", "launched_blocks", "load_runner", "pick_device"]
+__all__ = [
+    "Device",
+    "Runner",
+    "device_label",
+    "import_generated",
+    "launched_blocks",
+    "load_runner",
+    "pick_device",
+]
 
 Device = Literal["auto", "cuda", "interpreter"]
 

@@ -19,7 +19,52 @@ from tilespec.verify.subject import Case
 __all__ = ["ALLOWED", "Recorder", "impurities"]
 
 ALLOWED = frozenset(
-    ["empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "zeros", "zeros_like", "new_zeros", "ones", "ones_like", "new_ones", "full", "full_like", "new_full", "fill_", "zero_", "view", "_unsafe_view", "_reshape_alias", "reshape", "as_strided", "alias", "detach", "expand", "permute", "transpose", "t", "squeeze", "unsqueeze", "select", "slice", "narrow", "split", "split_with_sizes", "unbind", "unfold", "diagonal", "movedim", "view_as_real", "lift_fresh", "clone", "contiguous", "cat", "stack"]
+    [
+        "empty",
+        "empty_like",
+        "empty_strided",
+        "new_empty",
+        "new_empty_strided",
+        "zeros",
+        "zeros_like",
+        "new_zeros",
+        "ones",
+        "ones_like",
+        "new_ones",
+        "full",
+        "full_like",
+        "new_full",
+        "fill_",
+        "zero_",
+        "view",
+        "_unsafe_view",
+        "_reshape_alias",
+        "reshape",
+        "as_strided",
+        "alias",
+        "detach",
+        "expand",
+        "permute",
+        "transpose",
+        "t",
+        "squeeze",
+        "unsqueeze",
+        "select",
+        "slice",
+        "narrow",
+        "split",
+        "split_with_sizes",
+        "unbind",
+        "unfold",
+        "diagonal",
+        "movedim",
+        "view_as_real",
+        "lift_fresh",
+        "clone",
+        "contiguous",
+        "cat",
+        "stack",
+    ]
 )
 """Allocation, views and rearrangement, concatenation: what may stand between kernels."""
 

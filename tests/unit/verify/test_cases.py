@@ -128,7 +128,13 @@ def test_profiles_bound_what_a_kernel_is_compiled_for():
         assert case is not None
         (tensor,) = case.tensors
         sizes = [size for _, size in case.sizes]
-        keys.add((tensor.dtype, tuple(size % 16 == 0 for size in sizes), tuple((size - 1).bit_length() for size in sizes)))
+        keys.add(
+            (
+                tensor.dtype,
+                tuple(size % 16 == 0 for size in sizes),
+                tuple((size - 1).bit_length() for size in sizes),
+            )
+        )
 
     keys: set[object] = set()
     collect()

@@ -11,7 +11,9 @@ from tilespec.verify.domain import input_bounds
 V, D, M = sym("V"), sym("D"), sym("M")
 
 
-def _node(name: str, op: str, *args: Argument, shape: tuple[object, ...] = (), dtype: str = "float32") -> Node:
+def _node(
+    name: str, op: str, *args: Argument, shape: tuple[object, ...] = (), dtype: str = "float32"
+) -> Node:
     meta = TensorMeta(shape, dtype)  # type: ignore[arg-type]
     return Node(name, f"aten.{op}", args, (), (meta,), None, name)
 

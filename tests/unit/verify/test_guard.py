@@ -12,7 +12,10 @@ from tilespec.verify.guard import Guard, unwritten
 HERE = Path(__file__).parent
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int8, torch.int64, torch.bool])
+@pytest.mark.parametrize(
+    "dtype",
+    [torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int8, torch.int64, torch.bool],
+)
 @pytest.mark.parametrize("shape", [(), (1,), (3, 5), (0, 4)])
 def test_allocation_is_unwritten_until_written(dtype: torch.dtype, shape: tuple[int, ...]):
     with Guard(HERE) as guard:

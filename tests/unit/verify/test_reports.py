@@ -116,7 +116,9 @@ def test_failure_is_a_script_that_runs_and_shows_it(built: tuple[Path, Path], tm
 def test_kernel_that_cannot_be_imported_is_a_finding(built: tuple[Path, Path], tmp_path: Path):
     spec, package = _with_bug(built, tmp_path)
     (package / "kernels" / "shift.py").write_text("import nothing_of_this_name\n")
-    report = verify_packages([(spec, package)], VerifyOptions(device="interpreter", cases=2, kernels=("shift",)))
+    report = verify_packages(
+        [(spec, package)], VerifyOptions(device="interpreter", cases=2, kernels=("shift",))
+    )
     assert [item.code for item in report.diagnostics] == ["TS811"]
 
 
@@ -150,7 +152,9 @@ def test_verify_paths_builds_first(built: tuple[Path, Path]):
     spec, package = built
     asked: list[Path] = []
 
-    def build(paths: object, folder: Path, progress: Progress) -> tuple[list[tuple[Path, Path]], list[object]]:
+    def build(
+        paths: object, folder: Path, progress: Progress
+    ) -> tuple[list[tuple[Path, Path]], list[object]]:
         assert list(paths) == [spec]  # type: ignore[call-overload]
         assert isinstance(progress, Silent)
         asked.append(folder)
