@@ -43,16 +43,23 @@ def write_text(path: Path, text: str) -> None:
     Raises:
         OSError: the file can't be written; it is unchanged then.
     """
-    target = path.resolve()
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        _replace(path.resolve(), text)
+    except OSError as error:
+        # The path that was asked for, not that of the temporary file.
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def _replace(target: Path, text: str) -> None:
+    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    temporary = Path(name)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as stream:
             stream.write(text)
-        mode = target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_umask()
-        Path(temporary).chmod(mode)
-        Path(temporary).replace(target)
+        temporary.chmod(target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_umask())
+        temporary.replace(target)
     except BaseException:
-        Path(temporary).unlink()
+        temporary.unlink()
         raise
 
 

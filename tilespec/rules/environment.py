@@ -366,7 +366,7 @@ class UnwritablePath(Rule):
         return f"`{self.path}` can't be written: {self.reason[:1].lower()}{self.reason[1:]}"
 
     def help(self) -> str | None:
-        return "make it writable, or choose another folder with `--out`"
+        return "make it writable, or write elsewhere"
 
 
 @dataclass(frozen=True)

@@ -178,6 +178,21 @@ def test_writing_keeps_links_and_modes_and_leaves_nothing_behind(tmp_path: Path)
     assert sorted(item.name for item in tmp_path.iterdir()) == ["link", "real"]
 
 
+def test_a_failed_write_names_the_file_and_leaves_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    target = tmp_path / "spec"
+    target.write_text("old")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(OSError, match="No space left") as failed:
+        write_text(target, "new")
+    assert failed.value.filename == str(target)
+    assert [item.name for item in tmp_path.iterdir()] == ["spec"]
+    assert target.read_text() == "old"
+
+
 def main_with(fault: BaseException, monkeypatch: pytest.MonkeyPatch) -> int:
     def fail() -> None:
         raise fault
