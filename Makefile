@@ -25,7 +25,7 @@ $(VENV)/installed: pyproject.toml constraints.txt
 demo: $(VENV)/installed
 	$(BIN)/tilespec doctor || true
 	$(BIN)/tilespec build specs/
-	$(BIN)/tilespec verify specs/ --device $(DEVICE) --cases $(CASES)
+	$(BIN)/tilespec verify specs/ --device $(DEVICE) --cases $(CASES) -j $(JOBS)
 
 test: $(VENV)/installed
 	$(BIN)/python -m pytest -n $(JOBS)
