@@ -5,6 +5,7 @@ The model is only handed on when the file holds no error: later stages trust it.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable
 from pathlib import PurePath
@@ -16,7 +17,7 @@ from tilespec.model.symbols import Symbols
 from tilespec.model.types import Completeness, Kernel, Mapping, ReferenceText, ScalarSpec, SpecFile
 from tilespec.model.wiring import check_wiring
 from tilespec.rules import graph as rules
-from tilespec.syntax.names import closest, is_safe_name
+from tilespec.syntax.names import Guesses, is_safe_name
 from tilespec.syntax.nodes import CompletenessNode, FileNode, KernelNode, Name, names_in_order
 
 __all__ = ["build_model"]
@@ -37,6 +38,7 @@ class _Builder:
         self.source = tree.source
         self.findings: list[Diagnostic] = []
         self.nodes: dict[str, KernelNode] = {}
+        self.guesses = Guesses()
 
     def report(self, rule: Rule, span: Span | None, *labels: Label) -> None:
         """Add a finding."""
@@ -91,8 +93,9 @@ class _Builder:
         if name.text in self.nodes:
             return True
         if self.tree.complete or is_safe_name(name.text):
-            close = closest(name.text, self.nodes)
-            self.report(rules.UndefinedKernel(name.text, close, tuple(self.nodes)), name.span)
+            close = self.guesses.closest(name.text, self.nodes)
+            shown = tuple(itertools.islice(self.nodes, 20))
+            self.report(rules.UndefinedKernel(name.text, close, shown), name.span)
         return False
 
     def listed(self, names: Iterable[Name], field: str) -> list[Name]:
@@ -169,7 +172,7 @@ class _Builder:
             word = match[0]
             if "_" not in word or word in self.nodes:
                 continue
-            close = closest(word, self.nodes)
+            close = self.guesses.closest(word, self.nodes)
             if close:
                 span = Span(prose.span.start + match.start(), prose.span.start + match.end())
                 self.report(rules.UnknownGroupMember(word, close), span)

@@ -53,6 +53,7 @@ _NEAR_KINDS = {
 }
 _LAYOUTS = ("contiguous", "channels_last")
 _DEF = re.compile(r"^[ \t]*def[ \t]+(\w+)", re.MULTILINE)
+_MOST_GUESSES = 100
 _NUMERICS = ("accumulate", "tf32", "approximate", "tolerance")
 
 
@@ -64,6 +65,7 @@ class KernelBuilder:
         self.source = tree.source
         self.symbols = symbols
         self.report = report
+        self.unknown_operations = 0
         self.file_numerics = self.settings(tree.numerics)
         self.file_kept = self.kept(tree.kept)
 
@@ -285,7 +287,9 @@ class KernelBuilder:
         entry = find_operation(written)
         name = entry.name if entry else written
         if entry is None and (reference is None or written not in _DEF.findall(reference.text)):
-            self.report(graph.UnknownOperation(written, suggest_operation(written)), node.name.span)
+            self.unknown_operations += 1
+            close = suggest_operation(written) if self.unknown_operations <= _MOST_GUESSES else None
+            self.report(graph.UnknownOperation(written, close), node.name.span)
         return Operation(
             name=name, written=written, label=node.label.text if node.label else None, span=node.name.span
         )

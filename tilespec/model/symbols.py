@@ -10,7 +10,7 @@ from tilespec.model.dtypes import canonical_dtype, suggest_dtype
 from tilespec.model.expressions import ExpressionFault, to_expr
 from tilespec.model.types import DimRange
 from tilespec.rules import shapes as rules
-from tilespec.syntax.names import closest
+from tilespec.syntax.names import Guesses
 from tilespec.syntax.nodes import (
     DimLine,
     DimNode,
@@ -202,11 +202,13 @@ class Symbols:
 
     def report_unused(self) -> None:
         """Report symbols that are defined and not used by any tensor."""
+        guesses = Guesses()
+        free = sorted(self.used - set(self.lines))
         for name, line in self.lines.items():
             if name in self.used:
                 continue
             kind = "type" if isinstance(line, TypeLine) else "dim"
-            close = None if kind == "type" else closest(name, sorted(self.used - set(self.lines)))
+            close = None if kind == "type" else guesses.closest(name, free)
             self.report(rules.UnusedDim(name, close, kind), line.name.span)
 
 

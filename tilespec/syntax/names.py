@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import keyword
 import re
 from collections.abc import Iterable, Mapping
 
-__all__ = ["DTYPE_ALIASES", "closest", "is_safe_name"]
+__all__ = ["DTYPE_ALIASES", "Guesses", "closest", "is_safe_name"]
 
 _SAFE = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,79}")
 _TAKEN = frozenset({"torch", "F", "math", "ct", "cuda", "True", "False", "None", "print", "launch", "import"})
@@ -47,20 +48,34 @@ def is_safe_name(name: str) -> bool:
 
 
 def closest(name: str, candidates: Iterable[str], *, fold: bool = False) -> str | None:
-    """Return the candidate that `name` was probably meant to be: at most a third of its letters differ.
+    """Return the candidate that `name` was probably meant to be: at most a third of its letters differ, or one.
 
     With `fold`, case does not count.
     """
     wanted = name.lower() if fold else name
     best: tuple[int, str] | None = None
     for candidate in candidates:
-        limit = max(1, min(len(wanted), len(candidate)) // 3)
+        shorter = min(len(wanted), len(candidate))
+        # Any two names of one letter are one edit apart, which says nothing.
+        limit = max(1, shorter // 3) if shorter > 2 else 0
         if abs(len(candidate) - len(wanted)) > limit:
             continue
         gap = _distance(wanted, candidate.lower() if fold else candidate, limit)
         if gap <= limit and (best is None or gap < best[0]):
             best = (gap, candidate)
     return best[1] if best else None
+
+
+class Guesses:
+    """Suggestions for one file: after the first hundred nobody reads them, and a hostile file can't ask for millions."""
+
+    def __init__(self, most: int = 100) -> None:
+        self.left = most
+
+    def closest(self, name: str, candidates: Iterable[str]) -> str | None:
+        """Return what `closest` returns, None once too many were asked for."""
+        self.left -= 1
+        return closest(name, itertools.islice(candidates, 2000)) if self.left >= 0 else None
 
 
 def _distance(left: str, right: str, limit: int) -> int:

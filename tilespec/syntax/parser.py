@@ -180,19 +180,20 @@ class _Parser:
         seen: dict[str, RawField] = {}
         for raw in section.fields:
             if not raw.known:
-                self.report(
-                    rules.UnknownField(raw.key, closest(raw.key, FIELDS.values(), fold=True)), raw.name
-                )
-                continue
+                close = closest(raw.key, FIELDS.values(), fold=True)
+                self.report(rules.UnknownField(raw.key, close), raw.name)
+                if close is None or close == "PyTorch Reference" or close in seen:
+                    continue
+                # The faults in a field with a misspelt name are faults all the same.
+                raw.key = close
             if raw.key in seen and raw.key not in {"Bench", "Keep in PyTorch", "Dims", "Types", "Numerics"}:
                 first = Label(seen[raw.key].name, "first written here")
                 self.report(rules.DuplicateField(raw.key), raw.name, first)
                 continue
             seen[raw.key] = raw
             self.kernel_field(raw, values)
-        unknown = [raw.key for raw in section.fields if not raw.known]
         for key in _REQUIRED:
-            if key not in seen and closest(key, unknown, fold=True) is None:
+            if key not in seen:
                 self.report(
                     rules.MissingField(key, ident.text if ident else "?"), ident.span if ident else head
                 )

@@ -220,7 +220,7 @@ class _Scanner:
 
     # kernels
 
-    def kernel_line(self, index: int, line: str, position: int) -> None:  # noqa: PLR0912 - one case a line start
+    def kernel_line(self, index: int, line: str, position: int) -> None:  # noqa: C901, PLR0912 - one case a line start
         current = self.current
         stripped = line.strip()
         if self.fence:
@@ -243,6 +243,10 @@ class _Scanner:
             return
         first = stripped[0]
         in_code = current is not None and current.key == _CODE
+        if current is not None and current.code is not None and line[0] in " \t" and self.inside(line):
+            current.code.last = index + 1
+            current.end = position + len(line.rstrip())
+            return
         if first in "kK#*" and self.boundary(index, line, position):
             return
         if first in "-*_" and _RULE.match(line):
@@ -265,6 +269,10 @@ class _Scanner:
             self.section.stray.append(self.text_span(line, position))
         else:
             self.go_on(current, index, line, position)
+
+    def inside(self, line: str) -> bool:
+        """Whether a line is indented more than the fields of its kernel."""
+        return len(line) - len(line.lstrip()) > (self.base or 0)
 
     def text_span(self, line: str, position: int) -> Span:
         """Return the span of a line without the blanks around its text."""
