@@ -118,6 +118,7 @@ class _Writer:
         self.padding = choose_padding(self.roots, self.access)
         self.folds = [node for node in self.nodes if isinstance(node, Reduce | Contract)]
         self.online = find_online(self.roots)
+        self.known: dict[tuple[Node, AxisAtom], float] = {}
         self.stages: dict[Node, int] = {}
         for node in self.folds:
             same = [
@@ -593,6 +594,13 @@ class _Writer:
         inner, pending = self.open_loops(self.loop_order(highest.bound), scope)
         operand = self.operand(highest, frame, inner)
         self.comment(highest, inner)
+        if self.value(highest.arg, frame, inner).code != operand.code:
+            # The mask serves the exponentials too: e^-inf is 0.
+            masked = self.unique("masked", inner, (highest.dtype, self.shape(highest.arg.free, frame)))
+            inner.block.line(f"{masked} = {operand.code}")
+            operand = atom(masked)
+            self.home(highest.arg, inner).memo[highest.arg, frame] = operand
+            self.known.update({(highest.arg, axis): float("-inf") for axis in highest.axes})
         if not by_lane:
             operand = self.reduce_lanes(highest, operand, frame)
         higher = self.unique("higher", inner, kind)
@@ -655,6 +663,12 @@ class _Writer:
         pending: list[tuple[_Scope, str, Block]] = []
         for axis in axes:
             count = self.size(axis.extent).code
+            until = self.plan.plan(axis).until
+            if until is not None:
+                row, offset = until
+                end = f"({row.name} + 1) * {self.block_of(row)}"
+                end = end if not offset.terms else f"{end} + {self.size(offset).at_least(41)}"
+                count = f"max(min({count}, {end}), 0)" if offset.terms else f"min({count}, {end})"
             if self.plan.role(axis) is Role.LOOP:
                 count = f"ct.cdiv({count}, {self.block_of(axis)})"
             dealt = self.plan.plan(axis).dealt
@@ -711,7 +725,7 @@ class _Writer:
                 for axis in node.axes
                 if self.tiled(axis)
                 and self.ragged(axis)
-                and padded_value(node.arg, axis, self.access, self.padding) != IDENTITY[node.op]
+                and padded_value(node.arg, axis, self.access, self.padding, self.known) != IDENTITY[node.op]
             ]
             missing = [axis for axis in node.axes if self.tiled(axis) and axis not in node.arg.free]
             if missing and not axes:
@@ -730,14 +744,14 @@ class _Writer:
 
     def _known_zero(self, node: Contract, axis: AxisAtom) -> bool:
         return all(
-            padded_value(side, axis, self.access, self.padding) == 0 for side in (node.left, node.right)
+            padded_value(side, axis, self.access, self.padding, self.known) == 0 for side in (node.left, node.right)
         )
 
     def scan(self, node: Scan, frame: Frame, scope: _Scope) -> Text:
         """Write the running value along a looped axis: that of the tile, on top of what the tiles before carry over."""
         axis, place = node.axis, frame.index(node.axis)
         operand = self.value(node.arg, frame, scope)
-        if node.reverse and self.ragged(axis) and padded_value(node.arg, axis, self.access, self.padding) != IDENTITY[node.op]:
+        if node.reverse and self.ragged(axis) and padded_value(node.arg, axis, self.access, self.padding, self.known) != IDENTITY[node.op]:
             mask = binary("<", self.positions(axis, frame, scope), self.size(axis.extent))
             operand = call("ct.where", mask, operand, self.identity(node))
         if axis not in node.arg.free:
@@ -804,7 +818,7 @@ class _Writer:
         if inner.dtype != node.operand:
             text = atom(f"{text.at_least(100)}.astype({cutile_dtype(node.operand)})")
         for axis in frame:
-            if axis in node.bound and self.ragged(axis) and padded_value(side, axis, self.access, self.padding) != 0:
+            if axis in node.bound and self.ragged(axis) and padded_value(side, axis, self.access, self.padding, self.known) != 0:
                 mask = binary("<", self.positions(axis, frame, scope), self.size(axis.extent))
                 text = call("ct.where", mask, text, constant(0, node.operand))
         missing = frozenset(axis for axis in frame if axis not in side.free)

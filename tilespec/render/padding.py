@@ -27,12 +27,18 @@ Accesses = Callable[[Load], TileAccess | Gather]
 
 
 def padded_value(
-    root: Node, axis: AxisAtom, accesses: Accesses, padding: Mapping[Load, float]
+    root: Node,
+    axis: AxisAtom,
+    accesses: Accesses,
+    padding: Mapping[Load, float],
+    masked: Mapping[tuple[Node, AxisAtom], float] | None = None,
 ) -> Padding:
-    """Return what `root` holds in lanes past the end of `axis`, or None."""
+    """Return what `root` holds in lanes past the end of `axis`, or None; `masked` names values that a mask has set."""
     known: dict[Node, Padding] = {}
     for node in postorder([root]):
-        if isinstance(node, Const):
+        if masked and (node, axis) in masked:
+            known[node] = masked[node, axis]
+        elif isinstance(node, Const):
             known[node] = float(node.value)
         elif isinstance(node, Load):
             known[node] = padding.get(node, 0.0) if _padded(node, axis, accesses) else None

@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tilespec.ir.nodes import Compute, Contract, Load, Node, Program, Reduce, Scan, postorder, rewrite
-from tilespec.model.dims import AxisAtom, Expr, axis, const, product
+from tilespec.ir.nodes import Compute, Const, Contract, Index, Load, Node, Program, Reduce, Scan, postorder, rewrite
+from tilespec.model.dims import ONE, AxisAtom, Expr, axis, const, product
 from tilespec.schedule.online import find_online
 from tilespec.schedule.plan import (
     AxisPlan,
@@ -424,7 +424,7 @@ def attention(program: Program) -> list[KernelPlan] | Decline:  # noqa: PLR0911 
     if not rows or not columns or set(_folded(program)) != {key, inner}:
         return Decline("attention", "its rows and columns are not those of two products")
     program, (row, column, key, inner) = _named(
-        program, {rows[-1]: "q_", columns[-1]: "d", key: "k_", inner: "e"}
+        program, {rows[-1]: "m", columns[-1]: "d", key: "n", inner: "e"}
     )
     nodes = list(postorder(store.value for store in program.stores))
     scores, outer = (node for node in nodes if isinstance(node, Contract))
@@ -450,7 +450,8 @@ def attention(program: Program) -> list[KernelPlan] | Decline:  # noqa: PLR0911 
     axes.append(AxisPlan(row, Role.TILE, Cover(64 if wide else 128, least=16)))
     axes.append(AxisPlan(column, Role.FULL, Cover(least=16)))
     axes.append(AxisPlan(inner, Role.FULL, Cover(least=16)))
-    axes.append(AxisPlan(key, Role.LOOP, Cover(32 if wide else 128, least=16)))
+    until = _last_key(scores, program, row, key)
+    axes.append(AxisPlan(key, Role.LOOP, Cover(32 if wide else 128, least=16), until=until))
     plan = _plan(
         "attention",
         program,
@@ -465,6 +466,29 @@ def attention(program: Program) -> list[KernelPlan] | Decline:  # noqa: PLR0911 
         return [replace(plan, condition=None)]
     rest = reduction(program)
     return Decline("attention", rest.reason) if isinstance(rest, Decline) else [plan, *rest]
+
+
+def _last_key(scores: Contract, program: Program, row: AxisAtom, key: AxisAtom) -> tuple[AxisAtom, Expr] | None:
+    """Return the offset from a row beyond which every score is -inf: that of a causal mask."""
+    masks: list[Compute] = []
+    for node in postorder(store.value for store in program.stores):
+        if not isinstance(node, Compute) or not any(item is scores for item in postorder([node])):
+            continue
+        candidates = [node] if node.op == "where" else list(node.args) if node.op == "add" else []
+        masks += [item for item in candidates if isinstance(item, Compute) and item.op == "where"]
+    for mask in masks:
+        test, _, other = mask.args
+        if not (isinstance(other, Const) and other.value == float("-inf") and isinstance(test, Compute)):
+            continue
+        if test.op not in {"le", "lt"} or not isinstance(test.args[0], Index) or not isinstance(test.args[1], Const):
+            continue
+        # key - row + c <= limit
+        split = test.args[0].expr.linear()
+        if split is None or set(split[0]) != {row, key} or split[0][key] != ONE or split[0][row] != -ONE:
+            continue
+        limit = int(test.args[1].value) - (1 if test.op == "lt" else 0)
+        return row, const(limit) - split[1]
+    return None
 
 
 def _named(program: Program, names: dict[AxisAtom, str]) -> tuple[Program, list[AxisAtom]]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tilespec.ir.nodes import Compute, Contract, Node, Program, Reduce, postorder, rewrite
+from tilespec.ir.nodes import Compute, Const, Contract, Node, Program, Reduce, postorder, rewrite
 
 __all__ = ["find_online", "hoist_normalisers"]
 
@@ -69,22 +69,26 @@ def find_online(roots: list[Node]) -> dict[Node, Reduce]:
 
 
 def hoist_normalisers(program: Program) -> Program:
-    """Divide by a softmax's sum after the contraction that its quotients feed, not before."""
+    """Move what is the same along a contraction behind it: constant factors, a softmax's sum, masks of whole rows.
+
+    Its operands are then what memory holds, and the sum may run beside the contraction.
+    """
 
     def change(node: Node) -> Node:
         if not isinstance(node, Contract):
             return node
         for side in ("left", "right"):
-            operand: Node = getattr(node, side)
-            inner = operand
-            while isinstance(inner, Compute) and inner.op == "cast" and inner.dtype.startswith(("float", "bfloat")):
-                inner = inner.args[0]
-            if not isinstance(inner, Compute) or inner.op != "div":
+            core, outside = _peel(getattr(node, side), node)
+            if not outside:
                 continue
-            top, bottom = inner.args
-            if bottom.free & node.bound or not isinstance(bottom, Reduce) or bottom.op != "sum" or bottom.arg is not top:
-                continue
-            return Compute(node.dtype, "div", (replace(node, **{side: top}), bottom), node.span)
+            result = change(replace(node, **{side: core}))
+            for wrapper in reversed(outside):
+                if wrapper.op in {"div", "mul"}:
+                    result = Compute(node.dtype, wrapper.op, (result, wrapper.args[1]), node.span)
+                else:
+                    zero = Const(node.dtype, 0.0)
+                    result = Compute(node.dtype, "where", (wrapper.args[0], result, zero), node.span)
+            return result
         return node
 
     memo: dict[Node, Node] = {}
@@ -92,3 +96,39 @@ def hoist_normalisers(program: Program) -> Program:
         program,
         stores=tuple(replace(store, value=rewrite(store.value, change, memo)) for store in program.stores),
     )
+
+
+def _peel(operand: Node, product: Contract) -> tuple[Node, list[Compute]]:
+    """Take off an operand what is the same along the contracted axes.
+
+    That is casts, constant factors, the quotient of a softmax and masks of whole rows.
+    """
+    outside: list[Compute] = []
+    node = operand
+    while isinstance(node, Compute):
+        if node.op == "cast" and node.dtype.startswith(("float", "bfloat")):
+            node = node.args[0]
+        elif node.op == "mul" and isinstance(node.args[1], Const) and node.dtype == product.dtype:
+            outside.append(node)
+            node = node.args[0]
+        elif node.op == "div" and _is_softmax(node) and not node.args[1].free & product.bound:
+            outside.append(node)
+            node = node.args[0]
+        elif (
+            node.op == "where"
+            and not node.args[0].free & product.bound
+            and isinstance(node.args[2], Const)
+            and node.args[2].value == 0
+        ):
+            outside.append(node)
+            node = node.args[1]
+        else:
+            break
+    if not any(item.op in {"div", "mul"} for item in outside):
+        return operand, []
+    return node, outside
+
+
+def _is_softmax(node: Compute) -> bool:
+    top, bottom = node.args
+    return isinstance(bottom, Reduce) and bottom.op == "sum" and bottom.arg is top

@@ -80,6 +80,8 @@ class AxisPlan:
     rule: BlockRule | None = None
     dealt: AxisAtom | None = None
     """For looped axes: the grid axis whose blocks take the steps in turn, each block every n-th."""
+    until: tuple[AxisAtom, Expr] | None = None
+    """For looped axes: positions at or past the end of this tiled axis's tile, plus an offset, change nothing."""
     backward: bool = False
     """For looped axes: from the last tile to the first."""
 

@@ -69,9 +69,24 @@ def _share_store_axes(program: Program) -> Program:
     return replace(program, stores=tuple(stores))
 
 
+def _is_above_minus_infinity(node: Node) -> bool:
+    return (
+        isinstance(node, Compute)
+        and node.op == "ne"
+        and node.args[0].dtype in {"float32", "float64"}
+        and isinstance(node.args[1], Const)
+        and node.args[1].value == float("-inf")
+    )
+
+
 def _plain_reduction(node: Node) -> Node:
     if not isinstance(node, Reduce) or node.op not in {"any", "all", "argmax", "argmin"}:
         return node
+    if node.op == "any" and _is_above_minus_infinity(node.arg):
+        # Some value is not -inf when the largest is not: the maximum that a softmax needs anyway.
+        assert isinstance(node.arg, Compute)  # noqa: S101 - as the test says
+        value, bottom = node.arg.args
+        return Compute("bool", "ne", (Reduce(value.dtype, "max", value, node.axes, node.span), bottom), node.span)
     if node.op in {"any", "all"}:
         flags = Compute("int32", "cast", (node.arg,), node.span)
         found = Reduce("int32", "max" if node.op == "any" else "min", flags, node.axes, node.span)
