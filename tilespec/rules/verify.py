@@ -35,8 +35,8 @@ class WrongResult(Rule):
     This spec asks for more than float16 can hold, so every correct kernel fails it:
 
     ```tilespec
-    KERNEL SPEC: halve
-    Description: Divides by three.
+    KERNEL SPEC: third
+    Description: A third of x.
     Operations: [div]
     Numerics: tolerance=(1e-9, 1e-9)
     Inputs:
@@ -45,15 +45,15 @@ class WrongResult(Rule):
       - y: shape=(N,), dtype=float16
     Dependencies: none
     PyTorch Reference:
-    def reference_halve(x):
+    def reference_third(x):
         return x / 3
     ```
 
     Without `tolerance` the limit follows the dtype:
 
     ```tilespec
-    KERNEL SPEC: halve
-    Description: Divides by three.
+    KERNEL SPEC: third
+    Description: A third of x.
     Operations: [div]
     Inputs:
       - x: shape=(N,), dtype=float16
@@ -61,7 +61,7 @@ class WrongResult(Rule):
       - y: shape=(N,), dtype=float16
     Dependencies: none
     PyTorch Reference:
-    def reference_halve(x):
+    def reference_third(x):
         return x / 3
     ```
     """
@@ -282,6 +282,4 @@ class ToleranceDeclared(Rule):
     absolute: float
 
     def message(self) -> str:
-        return (
-            f"`{self.kernel}` is held to its own tolerance, {self.relative:g} relative and {self.absolute:g} absolute"
-        )
+        return f"`{self.kernel}` is held to its own tolerance, {self.relative:g} relative and {self.absolute:g} absolute"
