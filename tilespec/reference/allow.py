@@ -81,9 +81,9 @@ _FACTORIES = """
 _QUERIES = "finfo iinfo is_floating_point is_tensor numel result_type promote_types broadcast_shapes"
 
 _NEURAL = """
-    adaptive_avg_pool1d adaptive_max_pool1d alpha_dropout avg_pool1d batch_norm celu conv1d conv2d conv3d
+    adaptive_avg_pool1d adaptive_max_pool1d alpha_dropout avg_pool1d celu conv1d conv2d conv3d
     conv_transpose1d conv_transpose2d conv_transpose3d convolution cosine_similarity dropout embedding group_norm
-    hardshrink instance_norm layer_norm max_pool1d max_pool2d max_pool3d pairwise_distance prelu rms_norm rrelu selu
+    hardshrink layer_norm max_pool1d max_pool2d max_pool3d pairwise_distance prelu rms_norm rrelu selu
     threshold lstm_cell gru_cell rnn_relu_cell rnn_tanh_cell
 """
 

@@ -347,7 +347,7 @@ class _Checker:
 
 
 _REFUSED_KEYWORDS = frozenset(
-    {"out", "requires_grad", "generator", "pin_memory", "layout", "names", "key", "callback"}
+    {"out", "requires_grad", "generator", "pin_memory", "layout", "names", "key", "callback", "max_norm"}
 )
 
 

@@ -53,6 +53,13 @@ _TRAINING = {
 """Random functions: where their training flag stands, its name and its default."""
 
 
+_STATISTICS = {
+    "torch.nn.functional.batch_norm": ("training", False),
+    "torch.nn.functional.instance_norm": ("use_input_stats", True),
+}
+"""Functions that write running statistics when they use those of the batch: the flag, at position 5, and its default."""
+
+
 def _module(path: str) -> object:
     return {
         "torch": torch,
@@ -117,6 +124,8 @@ class TorchLibrary:
         function = getattr(_module(module), name)
         if path not in _INFO:
             args, kwargs = self._arguments(args, kwargs)
+        if path in _STATISTICS:
+            args, kwargs = _without_running(path, args, kwargs)
         with self._guarded(node, args):
             if self.whole is not None:
                 one = interpolation(*args, **kwargs) if name == "interpolate" else None
@@ -346,6 +355,19 @@ class TorchLibrary:
             raise Stop(rules.ReferenceRaises(self._text(node), reason), node) from error
 
 
+def _without_running(
+    path: str, args: Sequence[Value], kwargs: Mapping[str, Value]
+) -> tuple[list[Value], dict[str, Value]]:
+    """Leave out running statistics where those of the batch are used: they are written, and not part of the result."""
+    flag, default = _STATISTICS[path]
+    given, named = list(args), dict(kwargs)
+    if (given[_FLAG] if len(given) > _FLAG else named.get(flag, default)) is True:
+        given[1:3] = [None] * len(given[1:3])
+        named.update({name: None for name in ("running_mean", "running_var") if name in named})
+    return given, named
+
+
+_FLAG = 5
 _DROPOUT = 4
 _SIZE_POWER = 8
 

@@ -72,3 +72,12 @@ def test_the_default_dtype_is_put_back():
 def test_what_check_refuses_is_not_evaluated():
     with pytest.raises(EvaluationError, match="not part of the reference language"):
         evaluate("def reference_t(x):\n    import os\n    return x\n", {"x": torch.ones(2)}, widen=False)
+
+
+def test_running_statistics_are_not_written():
+    code = "def reference_t(x, m, v):\n    return F.batch_norm(x, m, v, training=True)\n"
+    x, mean, var = torch.rand(4, 3), torch.zeros(3), torch.ones(3)
+    (found,) = evaluate(code, {"x": x, "m": mean, "v": var}, widen=False)
+    torch.testing.assert_close(found, functional.batch_norm(x, None, None, training=True))
+    assert mean.tolist() == [0.0] * 3
+    assert var.tolist() == [1.0] * 3
