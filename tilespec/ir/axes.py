@@ -293,7 +293,12 @@ def _next_pair(program: Program, *, parallel: bool) -> tuple[AxisAtom, AxisAtom]
             if other.extent != atom.extent or not _may_join(atom, other, binders, parallel=parallel):
                 continue
             shared = _sharing(loads, atom, other)
-            if shared == 0 and (parallel or not _same_kind(binders[atom], binders[other])):
+            if parallel:
+                joins = shared > 0
+            else:
+                mine, theirs = binders[atom], binders[other]
+                joins = _same_kind(mine, theirs) or (shared > 0 and not _feeds(mine, theirs))
+            if not joins:
                 continue
             if _separable(binders[atom], atom, other) and (best is None or shared > best[0]):
                 best = (shared, other)
@@ -312,6 +317,16 @@ def _may_join(
 
 def _same_kind(left: Sequence[Node], right: Sequence[Node]) -> bool:
     return bool({type(node) for node in left} & {type(node) for node in right} - {Scan})
+
+
+def _feeds(left: Sequence[Node], right: Sequence[Node]) -> bool:
+    """Whether a contraction of one side is an input of a reduction of the other: two passes, whatever they read."""
+    for above, below in ((left, right), (right, left)):
+        reductions = [node for node in above if isinstance(node, Reduce)]
+        contractions = {node for node in below if isinstance(node, Contract)}
+        if contractions and any(node in contractions for node in postorder(reductions)):
+            return True
+    return False
 
 
 def _separable(binders: Sequence[Node], atom: AxisAtom, other: AxisAtom) -> bool:

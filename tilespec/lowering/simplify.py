@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from tilespec.diagnostics import Span
 from tilespec.ir.axes import substitute
 from tilespec.ir.build import axis_expr, cast, compute, index_node, is_float, is_integer, literal
 from tilespec.ir.nodes import (
@@ -133,6 +134,13 @@ def _cast(node: Compute) -> Node:
         inner = arg.args[0]
         if (inner.dtype, arg.dtype) in _WIDER:
             return cast(inner, node.dtype, node.span)
+    if (
+        isinstance(arg, Compute)
+        and arg.op == "where"
+        and all(isinstance(side, Const) for side in arg.args[1:])
+    ):
+        test, yes, no = arg.args
+        return _where(compute("where", test, cast(yes, node.dtype), cast(no, node.dtype), span=arg.span))
     if isinstance(arg, Compute) and arg.op == "cast" and arg.args[0].dtype == "bool" and node.dtype != "bool":
         return cast(arg.args[0], node.dtype, node.span)
     return cast(arg, node.dtype, node.span)
@@ -157,26 +165,43 @@ def _negation(node: Node) -> Node:
     return node
 
 
-def _where(node: Compute) -> Node:
+def _where(node: Node) -> Node:
     """Decide it, or write it as `where(condition, value, constant)`, the form in which masks are recognised."""
-    condition, yes, no = node.args
+    condition, yes, no = node.operands
     if isinstance(condition, Const):
         return yes if condition.value else no
     if yes is no:
         return yes
     if isinstance(condition, Compute) and condition.op == "not":
-        return compute("where", condition.args[0], no, yes, span=node.span)
+        return compute("where", condition.args[0], no, yes, span=_origin(node))
+    if yes.dtype == "bool" and isinstance(yes, Const) and isinstance(no, Const):
+        return condition if yes.value else _negation(compute("not", condition))
+    if isinstance(yes, Compute) and yes.op == "where" and yes.args[2] is no and isinstance(no, Const):
+        both = compute("and", condition, yes.args[0], span=_origin(node))
+        return compute("where", both, yes.args[1], no, span=_origin(node))
     if isinstance(yes, Const) and not isinstance(no, Const):
         opposite = _negation(compute("not", condition))
         if isinstance(opposite, Compute) and opposite.op != "not":
-            return compute("where", opposite, no, yes, span=node.span)
+            return compute("where", opposite, no, yes, span=_origin(node))
     return node
 
 
-def _comparison(node: Compute) -> Node:
+def _origin(node: Node) -> Span | None:
+    return node.span if isinstance(node, Compute) else None
+
+
+def _comparison(node: Node) -> Node:
+    if not isinstance(node, Compute):
+        return node
     left, right = node.args
     if isinstance(left, Const) and isinstance(right, Const):
         return literal("bool", _COMPARE[node.op](left.value, right.value))
+    if isinstance(left, Compute) and left.op == "where" and isinstance(right, Const):
+        test, yes, no = left.args
+        if isinstance(yes, Const) and isinstance(no, Const):
+            # A mask that was made as numbers: `torch.ones(n, n).tril() == 0`.
+            sides = [_comparison(compute(node.op, side, right)) for side in (yes, no)]
+            return _where(compute("where", test, *sides, span=node.span))
     first, second = _as_expr(left), _as_expr(right)
     if first is None or second is None:
         return node

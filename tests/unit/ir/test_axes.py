@@ -101,6 +101,22 @@ def test_a_contraction_never_takes_an_output_axis():
     assert binders(made)[0].axes == (r,)
 
 
+def test_a_reduction_over_a_product_is_another_pass_than_the_product():
+    # A row norm of `x @ m` over D, where `x` is read along D inside the product.
+    (b, i), (d, j), (k, n), (r, m) = axis("b", B), axis("d", D), axis("k", D), axis("r", D)
+
+    def product(place: Expr) -> Contract:
+        return Contract(
+            "float32", Load("float32", x, (i, n)), Load("float32", square, (n, place)), (k,), "float32"
+        )
+
+    norm = Reduce("float32", "sum", compute("mul", product(m), Load("float32", x, (i, m))), (r,))
+    made = unify(program(compute("div", product(j), norm), (b, d), (B, D), (x, square)))
+    (reduction,) = (node for node in binders(made) if isinstance(node, Reduce))
+    assert reduction.axes == (d,)
+    assert len([node for node in binders(made) if isinstance(node, Contract)]) == 1
+
+
 def test_stores_share_axes_in_the_way_that_shares_loads():
     (a, i), (d, j), (c, n), (r, k) = axis("a", D), axis("d", D), axis("c", D), axis("r", D)
     whole = Store(Tensor("y", (D, D), "float32"), (i, j), Load("float32", square, (i, j)), (a, d))

@@ -78,6 +78,24 @@ def test_a_condition_is_turned_instead_of_negated():
     assert simple(compute("not", test)) is compute("gt", index_node(i), literal("int64", 3))
 
 
+def test_a_mask_made_of_numbers_becomes_its_condition():
+    test = compute("le", index_node(i), literal("int64", 3))
+    ones = compute("where", test, number(1), number(0))
+    assert simple(compute("ne", ones, number(0))) is test
+    assert simple(compute("eq", ones, number(0))) is compute("gt", index_node(i), literal("int64", 3))
+    assert simple(cast(ones, "bool")) is test
+
+
+def test_masks_with_one_filling_become_one():
+    first = compute("le", index_node(i), literal("int64", 3))
+    second = compute("ne", index_node(i), literal("int64", 2))
+    inner = compute("where", second, here, number(0))
+    both = compute("where", compute("and", first, second), here, number(0))
+    assert simple(compute("where", first, inner, number(0))) is both
+    other = compute("where", first, inner, number(1))
+    assert simple(other) is other
+
+
 def test_a_scan_read_backwards_runs_in_reverse():
     other = AxisAtom("r", D)
     value = Scan("float32", "sum", Load("float32", x, (D - 1 - axis_expr(other),)), other, D - 1 - i)
