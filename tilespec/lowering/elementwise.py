@@ -100,9 +100,23 @@ def _pow(call: Call) -> Value:
             return cast(call.do("round", made), x.dtype)
         return call.do("pow", x, y)
 
+    if isinstance(exponent, int) and exponent > 0 and not is_float(call.meta.dtype):
+        return call.pointwise(lambda x: _whole_power(call, x, exponent), call.value(0))
     if isinstance(exponent, int | float) and exponent in {0.5, -0.5, 2, 3, -1, -2, 1, 0}:
         return call.pointwise(lambda x: make(x, Const(x.dtype, exponent)), call.value(0))
     return call.pointwise(make, call.value(0), call.value(1))
+
+
+def _whole_power(call: Call, x: Node, exponent: int) -> Node:
+    """Multiply by squaring, which wraps as integers do."""
+    result: Node | None = None
+    square = x
+    while exponent:
+        if exponent % 2:
+            result = square if result is None else call.do("mul", result, square)
+        exponent //= 2
+        square = call.do("mul", square, square) if exponent else square
+    return literal(x.dtype, 1) if result is None else result
 
 
 def _short_power(call: Call, x: Node, exponent: float) -> Node | None:

@@ -71,6 +71,9 @@ def binary() -> Iterator[Case]:
     yield "pow-tensor", torch.pow, (positive(3, 5), real(3, 5))
     yield "pow-base", lambda a: 2.0**a, (x,)
     yield "pow-int", lambda a: a**3, (whole(-4, 4, 3, 5),)
+    yield "to-fp8", lambda a: a.to(torch.float8_e4m3fn).to(torch.float32) * 2, (x,)
+    yield "from-fp8", lambda a: a.float() + 1, (x.to(torch.float8_e5m2),)
+    yield "pow-int-11", lambda a: a**11, (whole(-9, 9, 3, 5),)
     yield "pow-int-4", lambda a: a**4, (whole(-4, 4, 3, 5),)
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
         yield f"{name}", getattr(torch, name), (whole(0, 3, 3, 5), whole(0, 3, 5))
