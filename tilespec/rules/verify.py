@@ -254,8 +254,9 @@ class LaunchFailed(Rule):
 class NoCaseRan(Rule):
     """A kernel that no case could be drawn for, so that nothing is known about it.
 
-    The reference refused all sizes that were tried. Usually it holds for some sizes only, and the spec doesn't say
-    which: state them under `Dims`.
+    The reference refused all sizes that were tried, or the tile interpreter would take too long for any of them. Usually
+    a reference holds for some sizes only, and the spec doesn't say which: state them under `Dims`. A kernel whose sizes
+    are fixed and large needs a GPU.
     """
 
     code: ClassVar[str] = "TS812"
@@ -267,7 +268,7 @@ class NoCaseRan(Rule):
         return f"no case of `{self.kernel}` could be run: {self.why}"
 
     def help(self) -> str | None:
-        return "state the sizes that the reference accepts under `Dims`"
+        return "state the sizes that the reference accepts under `Dims`, or verify on a GPU: `--device cuda`"
 
 
 @dataclass(frozen=True)

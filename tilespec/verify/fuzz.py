@@ -69,6 +69,7 @@ class _Run:
             return False
         self.blocks = 0 if self.runner.device == "cuda" else blocks_of(self.runner, case)
         if self.blocks > _BLOCKS:
+            self.why = f"its smallest cases have more than {_BLOCKS} blocks, too many for the interpreter"
             return False
         result = self._result(case)
         if result.refused is not None:

@@ -141,13 +141,14 @@ def _isolated(task: _Task, device: str, options: VerifyOptions, share: float | N
 
 
 def _work(task: _Task, device: str, options: VerifyOptions, share: float | None) -> KernelReport:
+    # Reading and tracing again counts as well, or a run of many kernels would overstay its limit.
+    deadline = None if share is None else time.monotonic() + share
     torch.set_num_threads(1)
     package, _ = load_package(task.spec, task.directory)
     if package is None:
         message = f"{task.spec} could be read a moment ago"
         raise RuntimeError(message)
     subject = next(item for item in _subjects(package, options) if item.name == task.subject)
-    deadline = None if share is None else time.monotonic() + share
     return fuzz_subject(subject, device, options, None, deadline)
 
 
