@@ -17,9 +17,15 @@ from tilespec.schedule.plan import AxisPlan, Cover, Fill, Fixed, KernelPlan, Mod
 __all__ = ["LaunchText", "bind_symbols", "write_launcher"]
 
 
-_ITEMSIZE = {"float64": 8, "int64": 8, "float32": 4, "int32": 4, "float16": 2, "bfloat16": 2, "int16": 2} | dict.fromkeys(
-    ("bool", "int8", "uint8", "float8_e4m3fn", "float8_e5m2"), 1
-)
+_ITEMSIZE = {
+    "float64": 8,
+    "int64": 8,
+    "float32": 4,
+    "int32": 4,
+    "float16": 2,
+    "bfloat16": 2,
+    "int16": 2,
+} | dict.fromkeys(("bool", "int8", "uint8", "float8_e4m3fn", "float8_e5m2"), 1)
 
 
 @dataclass(frozen=True)
@@ -98,7 +104,9 @@ def write_launcher(
                 body.append("else:" if last else f"{'if' if place == 0 else 'elif'} {test}:")
                 body += _call("    ", suffix, arguments[place])
     launch_body.append(f"{', '.join(returned)} = plan")
-    launch_body += _allocations(program.outputs, module.workspaces, program.inputs[0].name if program.inputs else None)
+    launch_body += _allocations(
+        program.outputs, module.workspaces, program.inputs[0].name if program.inputs else None
+    )
     empty = " and ".join(f"not {item.name}.numel()" for item in program.outputs)
     outputs = ", ".join(item.name for item in program.outputs)
     launch_body += [
@@ -108,7 +116,11 @@ def write_launcher(
         *body,
         f"return {outputs}",
     ]
-    plan_body.append(f"device = {program.inputs[0].name}.device.index" if program.inputs else "device = torch.cuda.current_device()")
+    plan_body.append(
+        f"device = {program.inputs[0].name}.device.index"
+        if program.inputs
+        else "device = torch.cuda.current_device()"
+    )
     plan_body.append(f"return {', '.join(returned)}")
     return LaunchText(tuple(plan_body), tuple(launch_body))
 
@@ -133,8 +145,8 @@ def _checks(program: Program, symbols: Sequence[tuple[str, str]]) -> list[str]:
         rank = len(tensor.shape)
         lines += [
             f"if {tensor.name}.dim() != {rank}:",
-            f"    raise ValueError(f\"{tensor.name}: expected {rank} dims ({_dims(tensor)}), "
-            f"got shape {{tuple({tensor.name}.shape)}}\")",
+            f'    raise ValueError(f"{tensor.name}: expected {rank} dims ({_dims(tensor)}), '
+            f'got shape {{tuple({tensor.name}.shape)}}")',
         ]
     pairs = ", ".join(f'("{item.name}", {item.name})' for item in program.inputs)
     # The interpreter's stand-in for a device is the CPU; a launch elsewhere than on the current kind of device is refused.
@@ -142,17 +154,17 @@ def _checks(program: Program, symbols: Sequence[tuple[str, str]]) -> list[str]:
         "kind = torch.cuda.current_stream().device.type",
         f"for name, tensor in ({pairs},):",
         f"    if tensor.device.type != kind or tensor.device != {first}.device:",
-        f"        raise ValueError(f\"{{name}}: expected a tensor on {{kind}} beside {first} on {{{first}.device}}, \"",
-        "                         f\"got one on {tensor.device}\")",
+        f'        raise ValueError(f"{{name}}: expected a tensor on {{kind}} beside {first} on {{{first}.device}}, "',
+        '                         f"got one on {tensor.device}")',
         "    if tensor.requires_grad:",
-        "        raise ValueError(f\"{name}: requires grad, and this kernel has no backward; pass a detached tensor\")",
+        '        raise ValueError(f"{name}: requires grad, and this kernel has no backward; pass a detached tensor")',
     ]
     lines += [f"{name} = {text}" for name, text in symbols]
     for tensor in program.inputs:
         dims = "".join(f'"{dim}", ' for dim in tensor.shape)
         sizes = "".join(f"{dim}, " for dim in tensor.shape)
         lines.append(
-            f"_expect(\"{tensor.name}\", {tensor.name}, torch.{tensor.dtype}, ({dims.rstrip()}), ({sizes.rstrip()}))"
+            f'_expect("{tensor.name}", {tensor.name}, torch.{tensor.dtype}, ({dims.rstrip()}), ({sizes.rstrip()}))'
         )
     return lines
 
@@ -233,7 +245,9 @@ def _block(item: AxisPlan) -> str:
         return f"max({rule.least}, {bounded})" if rule.least > 1 else bounded
     assert isinstance(rule, Fill)  # noqa: S101 - the last kind
     beside = " // ".join(rule.others)
-    return f"min({cover}, max(1, {rule.budget} // {beside}))" if rule.others else f"min({cover}, {rule.budget})"
+    return (
+        f"min({cover}, max(1, {rule.budget} // {beside}))" if rule.others else f"min({cover}, {rule.budget})"
+    )
 
 
 def _grid(plan: KernelPlan) -> str:
@@ -288,5 +302,7 @@ def _allocations(outputs: Sequence[Tensor], workspaces: Sequence[Tensor], first:
     for tensor in (*outputs, *workspaces):
         shape = ", ".join(str(dim) for dim in tensor.shape)
         comma = "," if len(tensor.shape) == 1 else ""
-        lines.append(f"{tensor.name} = torch.empty(({shape}{comma}), dtype=torch.{tensor.dtype}, device={device})")
+        lines.append(
+            f"{tensor.name} = torch.empty(({shape}{comma}), dtype=torch.{tensor.dtype}, device={device})"
+        )
     return lines

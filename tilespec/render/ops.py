@@ -7,7 +7,7 @@ them (`HELPERS`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from tilespec.render.text import Text, atom, binary, call, prefix
 
@@ -118,7 +118,11 @@ def _like(value: Text, number: float) -> Text:
     return call("ct.where", binary("==", value, value), atom(repr(number)), atom(repr(number)))
 
 
-_HELPER_OF = {("erf", "float64"): "erf64", ("round", ""): "round_half_even", ("round", "float64"): "round_half_even64"}
+_HELPER_OF = {
+    ("erf", "float64"): "erf64",
+    ("round", ""): "round_half_even",
+    ("round", "float64"): "round_half_even64",
+}
 
 HELPERS: dict[str, str] = {
     "mma_float32": '''

@@ -14,7 +14,10 @@ __all__ = ["class_name", "render_composed", "render_init", "render_references", 
 
 def class_name(name: str) -> str:
     """Return the CamelCase class name of a file name: `llama_mlp` gives `LlamaMlp`."""
-    return "".join(part[:1].upper() + part[1:] for part in re.split(r"[^0-9A-Za-z]+", name) if part) or "Composed"
+    return (
+        "".join(part[:1].upper() + part[1:] for part in re.split(r"[^0-9A-Za-z]+", name) if part)
+        or "Composed"
+    )
 
 
 def render_init(spec: SpecFile) -> str:
@@ -103,24 +106,32 @@ def render_composed(
     for kernel_id, output_name in outputs:
         tensor = next(item for item in spec.kernel(kernel_id).outputs if item.name == output_name)
         dims = ", ".join(str(dim) for dim in tensor.shape)
-        returns.append(f"{output_name} of {kernel_id}: ({dims}{',' if len(tensor.shape) == 1 else ''}), {tensor.dtype}")
+        returns.append(
+            f"{output_name} of {kernel_id}: ({dims}{',' if len(tensor.shape) == 1 else ''}), {tensor.dtype}"
+        )
     held = [name for name, item in inputs.items() if isinstance(item, TensorSpec)][1:3]
-    return environment().get_template("pytorch/composed.py.j2").render(
-        name=spec.name,
-        kernels=sorted({kernel.id for kernel in spec.kernels}),
-        signature=signature,
-        arguments=arguments_text,
-        returns=returns,
-        calls=calls,
-        results=[variables[item] for item in outputs],
-        class_name=class_name(spec.name),
-        names=list(inputs),
-        example=", ".join(f"{name}={name}" for name in held) or "",
+    return (
+        environment()
+        .get_template("pytorch/composed.py.j2")
+        .render(
+            name=spec.name,
+            kernels=sorted({kernel.id for kernel in spec.kernels}),
+            signature=signature,
+            arguments=arguments_text,
+            returns=returns,
+            calls=calls,
+            results=[variables[item] for item in outputs],
+            class_name=class_name(spec.name),
+            names=list(inputs),
+            example=", ".join(f"{name}={name}" for name in held) or "",
+        )
     )
 
 
 def render_test(spec: SpecFile, spec_path: str) -> str:
     """Render the generated test; `spec_path` leads from the package to the spec file."""
-    return environment().get_template("pytorch/test.py.j2").render(
-        name=spec.name, kernels=[kernel.id for kernel in spec.kernels], spec=spec_path
+    return (
+        environment()
+        .get_template("pytorch/test.py.j2")
+        .render(name=spec.name, kernels=[kernel.id for kernel in spec.kernels], spec=spec_path)
     )

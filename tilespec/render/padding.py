@@ -60,7 +60,7 @@ def _padded(load: Load, axis: AxisAtom, accesses: Accesses) -> bool:
     )
 
 
-def _fold(node: Compute, values: list[Padding]) -> Padding:  # noqa: PLR0911 - one line a rule
+def _fold(node: Compute, values: list[Padding]) -> Padding:
     op = node.op
     if op == "cast" and node.dtype in _FLOATS:
         return values[0]
@@ -111,7 +111,9 @@ def choose_padding(roots: list[Node], accesses: Accesses) -> dict[Load, float]:
         if load.dtype not in _FLOATS or load.fill is not None:
             continue
         below = [
-            (root, axis, identity) for root, axis, identity in demands if axis in load.free and _reads(root, load)
+            (root, axis, identity)
+            for root, axis, identity in demands
+            if axis in load.free and _reads(root, load)
         ]
         best = -1
         for choice in _CHOICES:
@@ -126,5 +128,3 @@ def choose_padding(roots: list[Node], accesses: Accesses) -> dict[Load, float]:
 
 def _reads(root: Node, load: Load) -> bool:
     return any(node is load for node in postorder([root]))
-
-

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["ATOM", "Block", "Text", "atom", "binary", "call", "prefix"]
+__all__ = ["ATOM", "Block", "Text", "atom", "binary", "call", "prefix", "tuple_text"]
 
 ATOM = 100
 _UNARY = 60
@@ -64,7 +64,14 @@ def prefix(operator: str, value: Text) -> Text:
 
 def call(function: str, *arguments: Text | str) -> Text:
     """Return `function(arguments)`."""
-    return atom(f"{function}({', '.join(item if isinstance(item, str) else item.code for item in arguments)})")
+    return atom(
+        f"{function}({', '.join(item if isinstance(item, str) else item.code for item in arguments)})"
+    )
+
+
+def tuple_text(items: Sequence[str]) -> str:
+    """Return a tuple of expressions."""
+    return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
 
 
 @dataclass
