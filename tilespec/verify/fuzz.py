@@ -143,7 +143,7 @@ def fuzz_subject(
 
     # More draws than cases: some are refused, some resemble others too much.
     test = settings(
-        max_examples=options.cases * 5 + 50,
+        max_examples=options.cases * 8 + 100,
         database=None,
         deadline=None,
         phases=(Phase.generate, Phase.shrink),
