@@ -5,7 +5,7 @@ BIN = $(VENV)/bin
 JOBS ?= 2
 # How `make demo` verifies: auto takes the GPU where there is one, else the tile interpreter.
 DEVICE ?= auto
-CASES ?= 20
+CASES ?= 10
 
 .PHONY: help demo test lint format golden clean
 
