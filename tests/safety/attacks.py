@@ -198,6 +198,7 @@ EXPRESSIONS: dict[str, str] = {
     "shift": "x * (1 << 10**9)",
     "product of powers": "x * (10**70 * 10**70)",
     "power builtin": "x * pow(10, 10**9)",
+    "differences": "torch.diff(x, 10**13)",
     "negative round": "x * round(5, -10**9)",
     "float power": "x * 10.0**400",
     "complex power": "x * (-1)**0.5",

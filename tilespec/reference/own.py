@@ -193,6 +193,18 @@ def _rnn_relu_cell(
     return torch.relu(one + two)
 
 
+def _diff(
+    input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+) -> Tensor:
+    if n > _DIFFERENCES:
+        message = f"more than {_DIFFERENCES} differences in a row"
+        raise ValueError(message)
+    return torch.diff(input, n, dim, prepend, append)
+
+
+_DIFFERENCES = 16
+
+
 def _take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     if dim is None:
         return input.reshape(-1).gather(0, indices.reshape(-1))
@@ -210,6 +222,8 @@ OWN: Mapping[str, Callable[..., Any]] = {
     "torch.gru_cell": _gru_cell,
     "torch.rnn_tanh_cell": _rnn_tanh_cell,
     "torch.rnn_relu_cell": _rnn_relu_cell,
+    "torch.diff": _diff,
+    "Tensor.diff": _diff,
     "torch.take_along_dim": _take_along_dim,
     "Tensor.take_along_dim": _take_along_dim,
     "Tensor.kron": _kron,
