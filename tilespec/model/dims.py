@@ -363,8 +363,17 @@ ONE = const(1)
 
 
 def _shift(expr: Expr) -> Expr:
-    # D = 1 + D', D' >= 0: then non-negative coefficients prove a non-negative value.
-    return expr.substitute({name: sym(name) + 1 for name in expr.symbols})
+    """Write each symbol `D` as `1 + D'`, `D' >= 0`: then non-negative coefficients prove a non-negative value.
+
+    Operations stay as they are, numbers of their own: simplifying them again would take `D'` for a symbol, at least 1.
+    """
+    total = ZERO
+    for monomial, value in expr.terms:
+        part = const(value)
+        for atom in monomial:
+            part = part * (_atom(atom) + 1 if isinstance(atom, SymbolAtom) else _atom(atom))
+        total = total + part
+    return total
 
 
 def _is_natural(atom: Atom) -> bool:

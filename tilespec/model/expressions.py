@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from tilespec.diagnostics import Span
-from tilespec.model.dims import Expr, const, sym
+from tilespec.model.dims import Expr, OpAtom, const, sym
 from tilespec.syntax.nodes import Binary, Call, DimNode, Negate, Number, Symbol
 
 __all__ = ["ExpressionFault", "to_expr", "to_number"]
@@ -18,6 +18,7 @@ __all__ = ["ExpressionFault", "to_expr", "to_number"]
 _LARGEST = 2**63 - 1
 _MOST_TERMS = 256
 _LARGEST_POWER = 8
+_DEEPEST = 6
 
 
 _NUMBER_OPERATORS: Mapping[str, Callable[[float, float], float]] = {
@@ -78,7 +79,9 @@ def _call(node: Call) -> Expr:
             raise ExpressionFault(node.span, f"gives `ceildiv` {len(values)} values", "write `ceildiv(a, b)`")
         if values[1].value == 0:
             raise ExpressionFault(node.arguments[1].span, "divides by zero")
+        _check_depth(node, *values)
         return values[0].ceildiv(values[1])
+    _check_depth(node, *values)
     result = values[0]
     for value in values[1:]:
         result = result.minimum(value) if node.function == "min" else result.maximum(value)
@@ -91,6 +94,8 @@ def _binary(node: Binary) -> Expr:
     left, right = to_expr(node.left), to_expr(node.right)
     if node.op in {"//", "%"} and right.value == 0:
         raise ExpressionFault(node.right.span, "divides by zero")
+    if node.op in {"//", "%"}:
+        _check_depth(node, left, right)
     if node.op == "**":
         power = right.value
         if power is None or not 0 <= power <= _LARGEST_POWER:
@@ -106,6 +111,18 @@ def _binary(node: Binary) -> Expr:
     if node.op == "*" and len(left.terms) * len(right.terms) > _MOST_TERMS:
         raise ExpressionFault(node.span, "has too many terms")
     return _checked(_SIZE_OPERATORS[node.op](left, right), node)
+
+
+def _check_depth(node: DimNode, *values: Expr) -> None:
+    """Refuse divisions, minima and maxima inside each other beyond what a formula needs: their cost doubles each time."""
+    if max(map(_depth, values)) >= _DEEPEST:
+        advice = f"nest `//`, `%`, `min` and `max` at most {_DEEPEST} deep"
+        raise ExpressionFault(node.span, "is nested too deeply", advice)
+
+
+def _depth(value: Expr) -> int:
+    atoms = [atom for monomial, _ in value.terms for atom in monomial if isinstance(atom, OpAtom)]
+    return max((1 + max(_depth(atom.left), _depth(atom.right)) for atom in atoms), default=0)
 
 
 def _checked(value: Expr, node: DimNode) -> Expr:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tilespec.diagnostics import Label, Span
-from tilespec.model.dims import Expr, const, sym
+from tilespec.model.dag import find_cycle
+from tilespec.model.dims import Expr, OpAtom, SymbolAtom, const, sym
 from tilespec.model.dtypes import canonical_dtype, suggest_dtype
 from tilespec.model.expressions import ExpressionFault, to_expr
 from tilespec.model.types import DimRange
@@ -30,15 +31,48 @@ __all__ = ["Report", "Symbols", "dim_equations"]
 Report = Callable[..., None]
 
 
+_MOST_GUESSES = 100
+_MOST_ATOMS = 16
+
+
 def dim_equations(ranges: Mapping[str, DimRange]) -> dict[str, Expr]:
-    """Return `{symbol: expression}` for all dims that are equations, with other equations put in."""
-    equations = {name: limits.equals for name, limits in ranges.items() if limits.equals is not None}
-    for _ in range(len(equations)):
-        changed = {name: value.substitute(equations) for name, value in equations.items()}
-        if changed == equations:
-            break
-        equations = changed
-    return equations
+    """Return `{symbol: expression}` for all dims that are equations, with other equations put in.
+
+    An equation that would grow beyond reason is kept as it is written.
+    """
+    written = {name: limits.equals for name, limits in ranges.items() if limits.equals is not None}
+    solved: dict[str, Expr] = {}
+    sizes: dict[str, int] = {}
+    for root in written:
+        stack = [root]
+        while stack:
+            name = stack[-1]
+            value = written[name]
+            waiting = [each for each in sorted(value.symbols) if each in written and each not in solved]
+            # A circle was reported and its equations forgotten; the bound is for those that were not.
+            if waiting and name not in solved and len(stack) <= len(written):
+                stack.append(waiting[0])
+                continue
+            stack.pop()
+            if name not in solved:
+                size = _size(value, sizes)
+                solved[name] = value.substitute(solved) if size <= _MOST_ATOMS else value
+                sizes[name] = min(size, _MOST_ATOMS + 1)
+    return solved
+
+
+def _size(value: Expr, sizes: Mapping[str, int]) -> int:
+    """Return a bound of the number of atoms after a substitution, those inside operations too."""
+    total = 0
+    for monomial, _ in value.terms:
+        atoms = 1
+        for atom in monomial:
+            if isinstance(atom, SymbolAtom):
+                atoms *= sizes.get(atom.name, 1)
+            elif isinstance(atom, OpAtom):
+                atoms *= 1 + _size(atom.left, sizes) + _size(atom.right, sizes)
+        total += atoms
+    return total
 
 
 class Symbols:
@@ -50,6 +84,7 @@ class Symbols:
         self.ranges: dict[str, DimRange] = {}
         self.types: dict[str, tuple[str, ...]] = {}
         self.used: set[str] = set()
+        self.unknown_dtypes = 0
         self.lines: dict[str, DimLine | TypeLine] = {}
         self._cache: dict[str, Expr] = {}
         for type_line in (*tree.types, *(line for kernel in kernels for line in kernel.types)):
@@ -137,18 +172,15 @@ class Symbols:
 
     def check_circles(self) -> None:
         """Report dims that are defined by themselves, and forget their equations."""
-        from_equations = {
+        equations = {
             name: [other for other in sorted(limits.equals.symbols) if other in self.ranges]
             for name, limits in self.ranges.items()
             if limits.equals is not None
         }
-        for name in list(from_equations):
-            path = _circle(name, from_equations)
-            if path:
-                self.report(rules.CircularDim(path), self.lines[name].span)
-                for each in path:
-                    self.ranges.pop(each, None)
-                    from_equations.pop(each, None)
+        while path := find_cycle(equations):
+            self.report(rules.CircularDim(path), self.lines[path[0]].span)
+            for each in path:
+                del self.ranges[each], equations[each]
 
     # uses
 
@@ -196,7 +228,9 @@ class Symbols:
             return name.text
         found = canonical_dtype(name.text)
         if found is None:
-            close = suggest_dtype(name.text, tuple(self.types) if variables else ())
+            self.unknown_dtypes += 1
+            known = tuple(self.types) if variables else ()
+            close = suggest_dtype(name.text, known) if self.unknown_dtypes <= _MOST_GUESSES else None
             self.report(rules.UnknownDtype(name.text, close), name.span)
         return found
 
@@ -210,22 +244,3 @@ class Symbols:
             kind = "type" if isinstance(line, TypeLine) else "dim"
             close = None if kind == "type" else guesses.closest(name, free)
             self.report(rules.UnusedDim(name, close, kind), line.name.span)
-
-
-def _circle(start: str, edges: dict[str, list[str]]) -> tuple[str, ...] | None:
-    path: list[str] = [start]
-    stack = [iter(edges.get(start, ()))]
-    seen: set[str] = set()
-    while stack:
-        for name in stack[-1]:
-            if name == start:
-                return tuple(path)
-            if name in edges and name not in seen:
-                seen.add(name)
-                path.append(name)
-                stack.append(iter(edges[name]))
-                break
-        else:
-            stack.pop()
-            path.pop()
-    return None

@@ -55,6 +55,7 @@ _CHAIN = re.compile(r"[ \t]*([A-Za-z_]\w*(?:[ \t]*->[ \t]*[A-Za-z_]\w*)*)[ \t]*\
 _LABEL = re.compile(r"\s*([A-Za-z_][\w -]*?)[ \t]*:[ \t]+")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _SOURCE = re.compile(r"[ \t]*(\S[^\n]*?):([A-Za-z_][\w.]*)[ \t]*(?:#[^\n]*)?\Z")
+_MOST_GROUPS = 200
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 _TENSOR_KEYS = ("shape", "dtype", "from", "inplace", "layout", "values")
 _REQUIRED = ("Operations", "Inputs", "Outputs")
@@ -556,6 +557,12 @@ class _Parser:
         if unclosed is not None:
             at = begin + unclosed
             self.report(rules.UnclosedBracket(text[unclosed], _PAIRS[text[unclosed]]), Span(at, at + 1))
+            return None
+        if start == "order" and text.count("(") > _MOST_GROUPS:
+            found = f"more than {_MOST_GROUPS} groups"
+            self.report(
+                rules.MalformedValue("Execution order", found, ("a flatter order",)), Span(begin, begin + 1)
+            )
             return None
         try:
             return parse_value(start, text, begin)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from tilespec.diagnostics import Diagnostic, Span
 from tilespec.rules import syntax as rules
 from tilespec.syntax.nodes import FileNode, Name, Suppression
-from tilespec.syntax.scanner import Outline, RawField, Section
+from tilespec.syntax.scanner import Outline
 
 __all__ = ["apply_suppressions", "collect_suppressions"]
 
@@ -21,6 +21,7 @@ def collect_suppressions(outline: Outline, report: Callable[..., None]) -> tuple
     text = outline.source.text
     if "tilespec:" not in text and "tilespec :" not in text:
         return ()
+    places = _Places(outline)
     found: list[Suppression] = []
     for match in _MARK.finditer(text):
         span = Span(match.start(), match.start() + len(match[0].rstrip()))
@@ -32,9 +33,9 @@ def collect_suppressions(outline: Outline, report: Callable[..., None]) -> tuple
             )
         elif not match[2].strip():
             report(rules.SuppressionWithoutReason(codes[0].text), span)
-            found.append(Suppression(codes, "", span, _covers(outline, span)))
+            found.append(Suppression(codes, "", span, places.after(span)))
         else:
-            found.append(Suppression(codes, match[2].strip(), span, _covers(outline, span)))
+            found.append(Suppression(codes, match[2].strip(), span, places.after(span)))
     return tuple(found)
 
 
@@ -79,41 +80,43 @@ def _codes(match: re.Match[str]) -> Iterator[Name]:
         position += len(piece) + 1
 
 
-def _covers(outline: Outline, span: Span) -> Span:
-    """Return what a suppression covers: its own line, or, alone on a line, the field, kernel or line that follows."""
-    source = outline.source
-    number, _ = source.position(span.start)
-    line_start = source.line_start(number)
-    if source.text[line_start : span.start].strip():
-        return Span(line_start, span.end)
-    for section in outline.sections:
-        if section.first > number and section.kind == "kernel" and _directly_before(outline, number, section):
-            end = source.line_start(section.last) + len(source.line(section.last))
-            return Span(source.line_start(section.first), end)
-    following = number + 1
-    while following < source.line_count and _passed_over(source.line(following)):
-        following += 1
-    following = min(following, source.line_count)
-    start = source.line_start(following)
-    line = Span(start, start + len(source.line(following)))
-    for section in outline.sections:
-        for raw in section.fields:
-            if line.start <= raw.name.start <= line.end:
-                return _field_range(raw)
-    return line
+class _Places:
+    """Which field or kernel starts on which line."""
 
+    def __init__(self, outline: Outline) -> None:
+        self.source = outline.source
+        self.kernels = {section.first: section for section in outline.sections if section.kind == "kernel"}
+        self.fields = {
+            self.source.position(raw.name.start)[0]: raw
+            for section in outline.sections
+            for raw in section.fields
+        }
 
-def _passed_over(line: str) -> bool:
-    """Whether a comment also stands before what comes after this line."""
-    stripped = line.strip()
-    return not stripped or (stripped.startswith("#") and not stripped.startswith("##"))
+    def after(self, span: Span) -> Span:
+        """Return what a suppression covers: its own line, or, alone on a line, the kernel, field or line after it."""
+        source = self.source
+        number, _ = source.position(span.start)
+        line_start = source.line_start(number)
+        if source.text[line_start : span.start].strip():
+            return Span(line_start, span.end)
+        following = self.next_line(number, rules=False)
+        kernel = self.kernels.get(self.next_line(number, rules=True))
+        if kernel is not None:
+            end = source.line_start(kernel.last) + len(source.line(kernel.last))
+            return Span(source.line_start(kernel.first), end)
+        raw = self.fields.get(following)
+        if raw is not None:
+            return Span(raw.name.start, max(raw.end, raw.name.end))
+        start = source.line_start(following)
+        return Span(start, start + len(source.line(following)))
 
-
-def _directly_before(outline: Outline, number: int, section: Section) -> bool:
-    between = range(number + 1, section.first)
-    lines = (outline.source.line(each).strip() for each in between)
-    return all(line.startswith("#") or not line or set(line) == {"-"} for line in lines)
-
-
-def _field_range(raw: RawField) -> Span:
-    return Span(raw.name.start, max(raw.end, raw.start))
+    def next_line(self, number: int, *, rules: bool) -> int:
+        """Return the next line that is neither blank nor a comment nor, if asked for, a rule."""
+        following = number + 1
+        while following < self.source.line_count:
+            line = self.source.line(following).strip()
+            comment = line.startswith("#") and not line.startswith("##")
+            if line and not comment and not (rules and set(line) == {"-"}):
+                break
+            following += 1
+        return min(following, self.source.line_count)

@@ -162,3 +162,21 @@ def test_the_name_of_a_file_is_a_module_name(path: str, name: str) -> None:
     spec, _ = build_model(tree)
     assert spec is not None
     assert spec.name == name
+
+
+@pytest.mark.parametrize(
+    ("dims", "size"),
+    [
+        ("".join(f"  D{index + 1}: = D{index}*(D{index} + 1)\n" for index in range(60)), "D60"),
+        ("".join(f"  D{index + 1}: = max(D{index}, D{index} // 3)\n" for index in range(40)), "D40"),
+        ("", "//".join(f"(A{index} + {index})" for index in range(60))),
+        ("", "max(" * 60 + "A" + ", A // 2)" * 60),
+        ("", "(A + B + C + D + E + F + G)**8"),
+    ],
+    ids=["squares", "maxima", "divisions", "nested", "power"],
+)
+def test_a_bomb_costs_no_more_than_its_text(dims: str, size: str) -> None:
+    text = KERNEL.format(id="a", dependencies="none").replace("x: shape=(N,)", f"x: shape=(N, D0, {size})")
+    tree, _ = parse(SourceText("a", (f"Dims:\n{dims}" if dims else "") + text))
+    _, findings = build_model(tree)
+    assert {finding.code for finding in findings} <= {"TS303"}

@@ -297,3 +297,7 @@ def test_parsing_and_modelling_need_no_torch() -> None:
         "import tilespec.syntax, tilespec.model, tilespec.model.wiring, sys; sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_an_order_has_a_depth() -> None:
+    assert codes("Execution order: " + "(a -> b || " * 3000 + "a" + ")" * 3000 + "\n" + KERNEL) == ["TS106"]
