@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tilespec.ir.nodes import Contract, Node, Parameter, Reduce, Scan, postorder, rewrite
-from tilespec.render.loops import Loops
+from tilespec.ir.nodes import Contract, Node, Reduce, Scan
+from tilespec.render.online import Online
 from tilespec.render.ops import cutile_dtype
 from tilespec.render.padding import IDENTITY, padded_value
 from tilespec.render.scope import Frame, Scope
@@ -12,7 +12,7 @@ from tilespec.render.text import Text, atom, binary, call, tuple_text
 __all__ = ["Folds"]
 
 
-class Folds(Loops):
+class Folds(Online):
     """Writes reductions, contractions and scans."""
 
     def fold(self, node: Reduce | Contract, scope: Scope) -> Text:
@@ -27,7 +27,7 @@ class Folds(Loops):
             highest = self.online.get(node)
             if highest is not None and (highest, self.fold_frame(highest)) not in scope.memo:
                 self.run_online(highest, scope)
-            elif node in self.online.values():
+            elif isinstance(node, Reduce) and node in self.online.values():
                 self.run_online(node, scope)
             else:
                 self.run_loop(node, scope)
@@ -81,93 +81,6 @@ class Folds(Loops):
                 scope.block.line(f"{name} = {text.code}")
                 text = atom(name)
             scope.memo[item, frame] = text
-
-    def run_online(self, highest: Node, scope: Scope) -> None:
-        """Write a maximum and the sums of exponentials that subtract it as one loop, see `schedule.online`."""
-        assert isinstance(highest, Reduce)  # noqa: S101 - find_online pairs sums with a maximum
-        sums = [node for node, other in self.online.items() if other is highest]
-        frame = self.fold_frame(highest)
-        by_lane = all(isinstance(node, Reduce) and self.fold_frame(node) == frame for node in sums)
-        spans = highest.free | (highest.bound if by_lane else frozenset())
-        tiles = frozenset(axis for axis in spans if self.tiled(axis))
-        shape = tuple_text(self.shape(tiles, frame))
-        kind = (highest.dtype, shape)
-        dtype = cutile_dtype(highest.dtype)
-        running = self.unique("highest", scope, kind)
-        scope.block.line(f'{running} = ct.full({shape}, -float("inf"), dtype={dtype})')
-        totals: dict[Node, str] = {}
-        for node in sums:
-            assert isinstance(node, Reduce | Contract)  # noqa: S101 - as find_online gives them
-            own = self.fold_frame(node)
-            extent = node.free | (node.bound if by_lane else frozenset())
-            size = tuple_text(self.shape(frozenset(axis for axis in extent if self.tiled(axis)), own))
-            totals[node] = self.unique(
-                "acc" if isinstance(node, Contract) else "total", scope, (node.dtype, size)
-            )
-            scope.block.line(f"{totals[node]} = ct.zeros({size}, dtype={cutile_dtype(node.dtype)})")
-        inner, pending = self.open_loops(self.loop_order(highest.bound), scope)
-        operand = self.operand(highest, frame, inner)
-        self.comment(highest, inner)
-        if self.value(highest.arg, frame, inner).code != operand.code:
-            # The mask serves the exponentials too: e^-inf is 0.
-            masked = self.unique("masked", inner, (highest.dtype, self.shape(highest.arg.free, frame)))
-            inner.block.line(f"{masked} = {operand.code}")
-            operand = atom(masked)
-            self.home(highest.arg, inner).memo[highest.arg, frame] = operand
-            self.known.update({(highest.arg, axis): float("-inf") for axis in highest.axes})
-        if not by_lane:
-            operand = self.reduce_lanes(highest, operand, frame)
-        higher = self.unique("higher", inner, kind)
-        inner.block.line(f"{higher} = ct.maximum({running}, {operand.code}, propagate_nan=True)")
-        # While all that was seen is -inf, nothing is subtracted: -inf - -inf would be NaN.
-        shift = self.unique("shift", inner, kind)
-        inner.block.line(f'{shift} = ct.where({higher} == -float("inf"), 0.0, {higher})')
-        scale = self.unique("scale", inner, kind)
-        inner.block.line(f"{scale} = ct.exp({running} - {shift})")
-        stand_in = Parameter(highest.dtype, f"@{shift}")
-        root = inner
-        while root.parent is not None:
-            root = root.parent
-        for item in self.plan.frames:
-            if tiles <= frozenset(item):
-                root.memo[stand_in, item] = self.reframe(atom(shift), tiles, frame, item)
-        memo: dict[Node, Node] = {highest: stand_in}
-        moved = {node: rewrite(node, lambda item: item, memo) for node in sums}
-        for below in postorder(moved.values()):
-            for item in below.operands:
-                self.users[item] = self.users.get(item, 0) + 1
-        for node in sums:
-            shifted = moved[node]
-            own = self.fold_frame(node)
-            rescale = self.reframe(atom(scale), tiles, frame, own)
-            kept = binary("*", atom(totals[node]), rescale)
-            if isinstance(node, Contract) and node in self.tensor_core:
-                assert isinstance(shifted, Contract)  # noqa: S101 - rewriting keeps the kind
-                self.tensor_core[shifted] = self.tensor_core[node]
-                step = self.product(shifted, inner, kept.code)
-            else:
-                assert isinstance(shifted, Reduce | Contract)  # noqa: S101 - rewriting keeps the kind
-                part = self.operand(shifted, own, inner)
-                step = binary("+", kept, part if by_lane else self.reduce_lanes(shifted, part, own))
-            self.comment(node, inner)
-            inner.block.line(f"{totals[node]} = {step.code}")
-        inner.block.line(f"{running} = {higher}")
-        self.close_loops(pending)
-        if not by_lane:
-            scope.memo[highest, frame] = atom(running)
-            scope.memo.update({(node, self.fold_frame(node)): atom(totals[node]) for node in sums})  # type: ignore[arg-type]
-            return
-        peak = self.unique("peak", scope, (highest.dtype, self.shape(highest.free, frame)))
-        scope.block.line(f"{peak} = {self.reduce_lanes(highest, atom(running), frame).code}")
-        weight = self.unique("weight", scope, kind)
-        scope.block.line(f'{weight} = ct.exp({running} - ct.where({peak} == -float("inf"), 0.0, {peak}))')
-        scope.memo[highest, frame] = atom(peak)
-        for node in sums:
-            assert isinstance(node, Reduce)  # noqa: S101 - by_lane says so
-            joined = self.reduce_lanes(node, binary("*", atom(totals[node]), atom(weight)), frame)
-            name = self.unique(self.hint(node), scope, (node.dtype, self.shape(node.free, frame)))
-            scope.block.line(f"{name} = {joined.code}")
-            scope.memo[node, frame] = atom(name)
 
     def scan(self, node: Scan, frame: Frame, scope: Scope) -> Text:
         """Write the running value along a looped axis: that of the tile, on top of what the tiles before carry over."""

@@ -10,7 +10,8 @@ The writer is a stack of classes, one a module, each on top of the one before:
     values   expressions in frames
     memory   loads and stores
     loops    loops, and one step of a fold
-    folds    reductions, contractions, scans, online softmax
+    online   a maximum and sums of exponentials in one loop
+    folds    reductions, contractions, scans
     kernel   the grid and the whole
 """
 

@@ -22,7 +22,7 @@ def cutile_dtype(dtype: str) -> str:
     return f"ct.{_DTYPES.get(dtype, dtype)}"
 
 
-def constant(value: float | bool, dtype: str) -> Text:
+def constant(value: float, dtype: str) -> Text:
     """Return a literal; loose, so it takes the dtype of the other operand."""
     if dtype == "bool":
         return atom(str(bool(value)))

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from tilespec.ir.build import axis_expr
 from tilespec.ir.nodes import Contract, Load, Node, Program, Reduce, Scan, Store, Tensor, postorder, rewrite
 from tilespec.model.dims import axis, const
-from tilespec.schedule import families
-from tilespec.schedule.plan import Decline, Launch, ModulePlan
+from tilespec.schedule.attention import attention
+from tilespec.schedule.contraction import contraction
+from tilespec.schedule.plan import Decline, KernelPlan, Launch, ModulePlan
+from tilespec.schedule.pointwise import pointwise
 from tilespec.schedule.prepare import prepare
+from tilespec.schedule.reduction import reduction
+from tilespec.schedule.scan import scan
 
-__all__ = ["schedule_program"]
+__all__ = ["FAMILIES", "schedule_program"]
+
+FAMILIES: Mapping[str, Callable[[Program], list[KernelPlan] | Decline]] = {
+    "pointwise": pointwise,
+    "contraction": contraction,
+    "attention": attention,
+    "scan": scan,
+    "reduction": reduction,
+}
+"""The families in the order in which they are asked; the last takes every program that doesn't scan."""
 
 _SHARES = 512
 
@@ -33,15 +47,9 @@ def schedule_program(program: Program) -> ModulePlan | list[Decline]:
 def _schedule(program: Program, dealt: str | None, declined: list[Decline]) -> Launch | None:
     if dealt is not None:
         share = next(item for item in program.stores[0].axes if item.name == dealt)
-        plans = families.reduction(program, share)
+        plans = reduction(program, share)
         return None if isinstance(plans, Decline) else Launch(program, tuple(plans))
-    for family in (
-        families.pointwise,
-        families.contraction,
-        families.attention,
-        families.scan,
-        families.reduction,
-    ):
+    for family in FAMILIES.values():
         plans = family(program)
         if isinstance(plans, Decline):
             declined.append(plans)
@@ -94,7 +102,8 @@ def _steps(program: Program, workspaces: list[Tensor]) -> list[tuple[Program, st
             program,
             inputs=(*program.inputs, workspace),
             stores=tuple(
-                replace(store, value=rewrite(store.value, lambda node: node, memo)) for store in program.stores
+                replace(store, value=rewrite(store.value, lambda node: node, memo))
+                for store in program.stores
             ),
         )
     groups: dict[tuple[object, ...], list[Store]] = {}
@@ -104,7 +113,9 @@ def _steps(program: Program, workspaces: list[Tensor]) -> list[tuple[Program, st
     return steps
 
 
-def _store_scans(program: Program, workspaces: list[Tensor], steps: list[tuple[Program, str | None]]) -> Program:
+def _store_scans(
+    program: Program, workspaces: list[Tensor], steps: list[tuple[Program, str | None]]
+) -> Program:
     """Give every scan that its store can't run along a launch of its own, innermost first."""
     while True:
         nodes = list(postorder(store.value for store in program.stores))
@@ -123,7 +134,12 @@ def _store_scans(program: Program, workspaces: list[Tensor], steps: list[tuple[P
         index = tuple(axis_expr(item) for item in axes)
         steps.append(
             (
-                Program(f"{program.name}_scan", program.inputs, program.parameters, (Store(workspace, index, value, axes),)),
+                Program(
+                    f"{program.name}_scan",
+                    program.inputs,
+                    program.parameters,
+                    (Store(workspace, index, value, axes),),
+                ),
                 None,
             )
         )
@@ -133,7 +149,8 @@ def _store_scans(program: Program, workspaces: list[Tensor], steps: list[tuple[P
             program,
             inputs=(*program.inputs, workspace),
             stores=tuple(
-                replace(store, value=rewrite(store.value, lambda node: node, memo)) for store in program.stores
+                replace(store, value=rewrite(store.value, lambda node: node, memo))
+                for store in program.stores
             ),
         )
 

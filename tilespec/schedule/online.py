@@ -11,6 +11,7 @@ sum before a contraction would make three passes of two: `hoist_normalisers` div
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tilespec.ir.nodes import Compute, Const, Contract, Node, Program, Reduce, postorder, rewrite
@@ -46,10 +47,10 @@ def _is_shifted_exp(node: Node, highest: Node) -> bool:
     return False
 
 
-def find_online(roots: list[Node]) -> dict[Node, Reduce]:
+def find_online(roots: Sequence[Node]) -> dict[Reduce | Contract, Reduce]:
     """Return, for each sum or contraction that can run beside its maximum, that maximum."""
     nodes = list(postorder(roots))
-    found: dict[Node, Reduce] = {}
+    found: dict[Reduce | Contract, Reduce] = {}
     for node in nodes:
         if not (isinstance(node, Contract) or (isinstance(node, Reduce) and node.op == "sum")):
             continue
@@ -77,11 +78,11 @@ def hoist_normalisers(program: Program) -> Program:
     def change(node: Node) -> Node:
         if not isinstance(node, Contract):
             return node
-        for side in ("left", "right"):
-            core, outside = _peel(getattr(node, side), node)
+        for left in (True, False):
+            core, outside = _peel(node.left if left else node.right, node)
             if not outside:
                 continue
-            result = change(replace(node, **{side: core}))
+            result = change(replace(node, left=core) if left else replace(node, right=core))
             for wrapper in reversed(outside):
                 if wrapper.op in {"div", "mul"}:
                     result = Compute(node.dtype, wrapper.op, (result, wrapper.args[1]), node.span)
@@ -108,10 +109,9 @@ def _peel(operand: Node, product: Contract) -> tuple[Node, list[Compute]]:
     while isinstance(node, Compute):
         if node.op == "cast" and node.dtype.startswith(("float", "bfloat")):
             node = node.args[0]
-        elif node.op == "mul" and isinstance(node.args[1], Const) and node.dtype == product.dtype:
-            outside.append(node)
-            node = node.args[0]
-        elif node.op == "div" and _is_softmax(node) and not node.args[1].free & product.bound:
+        elif _is_scaling(node, product) or (
+            node.op == "div" and _is_softmax(node) and not node.args[1].free & product.bound
+        ):
             outside.append(node)
             node = node.args[0]
         elif (
@@ -132,3 +132,7 @@ def _peel(operand: Node, product: Contract) -> tuple[Node, list[Compute]]:
 def _is_softmax(node: Compute) -> bool:
     top, bottom = node.args
     return isinstance(bottom, Reduce) and bottom.op == "sum" and bottom.arg is top
+
+
+def _is_scaling(node: Compute, product: Contract) -> bool:
+    return node.op == "mul" and isinstance(node.args[1], Const) and node.dtype == product.dtype

@@ -13,7 +13,18 @@ from enum import Enum
 from tilespec.ir.nodes import Contract, Program, Tensor
 from tilespec.model.dims import AxisAtom, Expr
 
-__all__ = ["AxisPlan", "BlockRule", "Cover", "Decline", "Fill", "Fixed", "KernelPlan", "Launch", "ModulePlan", "Role"]
+__all__ = [
+    "AxisPlan",
+    "BlockRule",
+    "Cover",
+    "Decline",
+    "Fill",
+    "Fixed",
+    "KernelPlan",
+    "Launch",
+    "ModulePlan",
+    "Role",
+]
 
 
 class Role(Enum):

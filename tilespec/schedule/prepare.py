@@ -86,7 +86,9 @@ def _plain_reduction(node: Node) -> Node:
         # Some value is not -inf when the largest is not: the maximum that a softmax needs anyway.
         assert isinstance(node.arg, Compute)  # noqa: S101 - as the test says
         value, bottom = node.arg.args
-        return Compute("bool", "ne", (Reduce(value.dtype, "max", value, node.axes, node.span), bottom), node.span)
+        return Compute(
+            "bool", "ne", (Reduce(value.dtype, "max", value, node.axes, node.span), bottom), node.span
+        )
     if node.op in {"any", "all"}:
         flags = Compute("int32", "cast", (node.arg,), node.span)
         found = Reduce("int32", "max" if node.op == "any" else "min", flags, node.axes, node.span)
@@ -106,9 +108,5 @@ def _plain_reduction(node: Node) -> Node:
     for item in node.axes:
         position = position * item.extent + axis(item.name, item.extent)
     total = product(item.extent for item in node.axes)
-    candidate = Compute(
-        "int32", "where", (held, Index("int32", position), Index("int32", total)), node.span
-    )
-    return Compute(
-        "int64", "cast", (Reduce("int32", "min", candidate, node.axes, node.span),), node.span
-    )
+    candidate = Compute("int32", "where", (held, Index("int32", position), Index("int32", total)), node.span)
+    return Compute("int64", "cast", (Reduce("int32", "min", candidate, node.axes, node.span),), node.span)

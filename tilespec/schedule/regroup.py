@@ -67,7 +67,9 @@ def substitute_axes(program: Program, mapping: Mapping[AxisAtom, Expr]) -> Progr
         if isinstance(node, Load):
             return replace(
                 node,
-                index=tuple(item if isinstance(item, Node) else item.substitute(names) for item in node.index),
+                index=tuple(
+                    item if isinstance(item, Node) else item.substitute(names) for item in node.index
+                ),
             )
         if isinstance(node, Index):
             return replace(node, expr=node.expr.substitute(names))
@@ -98,7 +100,9 @@ def _digits(expr: Expr) -> tuple[AxisAtom, ...]:
     strides, _ = split
     order = list(strides)
     # The larger stride is the one that the other cannot be shown to reach.
-    order.sort(key=lambda item: sum(1 for other in order if (strides[item] - strides[other]).is_nonnegative()))
+    order.sort(
+        key=lambda item: sum(1 for other in order if (strides[item] - strides[other]).is_nonnegative())
+    )
     return tuple(reversed(order))
 
 
@@ -119,7 +123,11 @@ def mergeable_groups(program: Program) -> list[tuple[AxisAtom, ...]]:
     follower: dict[AxisAtom, AxisAtom] = {}
     for outer in order:
         for inner in order:
-            if outer is not inner and outer.name != inner.name and _always_neighbours(outer, inner, uses, program):
+            if (
+                outer is not inner
+                and outer.name != inner.name
+                and _always_neighbours(outer, inner, uses, program)
+            ):
                 follower[outer] = inner
     groups: list[tuple[AxisAtom, ...]] = []
     heads = [item for item in order if item in follower and item not in follower.values()]
@@ -153,8 +161,10 @@ def _always_neighbours(
     met = False
     for index, extents in uses:
         has = [
-            (outer in (item.axes if isinstance(item, Expr) else item.free),
-             inner in (item.axes if isinstance(item, Expr) else item.free))
+            (
+                outer in (item.axes if isinstance(item, Expr) else item.free),
+                inner in (item.axes if isinstance(item, Expr) else item.free),
+            )
             for item in index
         ]
         if not any(left or right for left, right in has):
@@ -193,7 +203,7 @@ def _neighbours(
     if len(pair) == 1:
         split = pair[0].linear()
         return split is not None and _strides_adjoin(split[0], outer, inner)
-    if len(pair) != 2 or places[1] != places[0] + 1:  # noqa: PLR2004 - a pair
+    if len(pair) != 2 or places[1] != places[0] + 1:
         return False
     low, high = pair[1].linear(), pair[0].linear()
     if low is None or high is None:

@@ -1,0 +1,160 @@
+"""What the families share: the axes of a program, merging them, plans and matrix products."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tilespec.ir.nodes import Contract, Load, Node, Program, Reduce, Scan, postorder, rewrite
+from tilespec.model.dims import AxisAtom, Expr, axis
+from tilespec.schedule.plan import AxisPlan, KernelPlan
+from tilespec.schedule.regroup import merge_axes, mergeable_groups, substitute_axes
+
+__all__ = [
+    "axes_of",
+    "folded_axes",
+    "has_scan",
+    "make_plan",
+    "merged",
+    "named",
+    "orient",
+    "replace_products",
+    "stored_axes",
+    "unit_strides",
+]
+
+
+_LONG_NAME = 4
+"""Letters of a name to read aloud."""
+
+
+def merged(program: Program) -> Program:
+    """Merge every group of axes that all uses keep together."""
+    while True:
+        groups = mergeable_groups(program)
+        if not groups:
+            return program
+        taken = {item.name for item in axes_of(program)}
+        name = _group_name(groups[0], taken)
+        program, _ = merge_axes(program, groups[0], name)
+
+
+def _group_name(group: Sequence[AxisAtom], taken: set[str]) -> str:
+    name = "".join(item.name for item in group)
+    if len(name) > _LONG_NAME:
+        name = "row"
+    while name in taken:
+        name += "_"
+    return name
+
+
+def axes_of(program: Program) -> list[AxisAtom]:
+    """Return the axes of a program: stored ones first."""
+    found: list[AxisAtom] = []
+    for store in program.stores:
+        found += [item for item in store.axes if item not in found]
+    for node in postorder(store.value for store in program.stores):
+        if isinstance(node, Reduce | Contract):
+            found += [item for item in node.axes if item not in found]
+        elif isinstance(node, Scan) and node.axis not in found:
+            found.append(node.axis)
+    return found
+
+
+def folded_axes(program: Program) -> list[AxisAtom]:
+    """Return the axes that reductions and contractions fold."""
+    found: list[AxisAtom] = []
+    for node in postorder(store.value for store in program.stores):
+        if isinstance(node, Reduce | Contract):
+            found += [item for item in node.axes if item not in found]
+    return found
+
+
+def stored_axes(program: Program) -> list[AxisAtom]:
+    """Return the axes that stores bind."""
+    found: list[AxisAtom] = []
+    for store in program.stores:
+        found += [item for item in store.axes if item not in found]
+    return found
+
+
+def unit_strides(program: Program) -> Counter[AxisAtom]:
+    """Count for each axis in how many loads and stores it has unit stride in the last dim."""
+    counts: Counter[AxisAtom] = Counter()
+    for node in postorder(store.value for store in program.stores):
+        if isinstance(node, Load) and node.index:
+            counts.update(_unit_axes(node.index[-1], len(node.index)))
+    for store in program.stores:
+        if store.index:
+            counts.update(_unit_axes(store.index[-1], len(store.index)))
+    return counts
+
+
+def _unit_axes(index: object, weight: int) -> dict[AxisAtom, int]:
+    if not isinstance(index, Expr):
+        return {}
+    split = index.linear()
+    if split is None:
+        return dict.fromkeys(index.axes, weight)
+    return {item: weight for item, stride in split[0].items() if stride.value == 1}
+
+
+def has_scan(program: Program) -> bool:
+    """Whether a program scans."""
+    return any(isinstance(node, Scan) for node in postorder(store.value for store in program.stores))
+
+
+def make_plan(
+    family: str,
+    program: Program,
+    axes: Sequence[AxisPlan],
+    frames: Sequence[tuple[AxisAtom, ...]],
+    name: str,
+    *,
+    hints: tuple[tuple[str, int], ...] = (),
+    condition: Expr | None = None,
+) -> KernelPlan:
+    """Return a plan whose grid is that of its axes."""
+    grid = tuple(item.axis for item in axes if item.role.in_grid)
+    return KernelPlan(
+        name=name,
+        family=family,
+        program=program,
+        axes=tuple(axes),
+        frames=tuple(frames) or ((),),
+        grid=grid,
+        hints=hints,
+        condition=condition,
+    )
+
+
+def named(program: Program, names: dict[AxisAtom, str]) -> tuple[Program, list[AxisAtom]]:
+    """Give axes the names of the field, where those are free."""
+    taken = {item.name for item in axes_of(program)}
+    mapping = {item: axis(name, item.extent) for item, name in names.items() if name not in taken}
+    renamed = [mapping[item].axis if item in mapping else item for item in names]
+    return substitute_axes(program, mapping), [item for item in renamed if item is not None]
+
+
+def orient(node: Contract, row: AxisAtom, column: AxisAtom) -> Contract | None:
+    """Return a contraction with its rows on the left, or None when these are not its rows and columns."""
+    left, right = node.left.free, node.right.free
+    if row in left and column in right and column not in left and row not in right:
+        return node
+    if row in right and column in left and column not in right and row not in left:
+        return replace(node, left=node.right, right=node.left)
+    return None
+
+
+def replace_products(program: Program, mapping: dict[Contract, Contract]) -> Program:
+    """Put contractions in the places of others."""
+    memo: dict[Node, Node] = {}
+
+    def change(node: Node) -> Node:
+        return mapping.get(node, node) if isinstance(node, Contract) else node
+
+    return replace(
+        program,
+        stores=tuple(replace(store, value=rewrite(store.value, change, memo)) for store in program.stores),
+    )

@@ -1,0 +1,124 @@
+"""Matrix products on tensor cores, with what is computed before and after them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilespec.ir.nodes import Contract, Program, Reduce, postorder
+from tilespec.model.dims import AxisAtom, product
+from tilespec.schedule.common import (
+    folded_axes,
+    has_scan,
+    make_plan,
+    merged,
+    named,
+    orient,
+    replace_products,
+    stored_axes,
+    unit_strides,
+)
+from tilespec.schedule.plan import AxisPlan, Cover, Decline, KernelPlan, Role
+
+__all__ = ["contraction"]
+
+
+_MmaTile = tuple[str, int, int, int, tuple[tuple[str, int], ...], int | None]
+_OPERANDS = frozenset({"float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2"})
+
+
+def contraction(program: Program) -> list[KernelPlan] | Decline:
+    """Schedule matrix products with prologue and epilogue: `ct.mma` on tiles, a loop over the depth."""
+    program = merged(program)
+    if not _products(program):
+        return Decline("contraction", "it has no contraction")
+    if has_scan(program):
+        return Decline("contraction", "it scans")
+    found = _find_axes(program)
+    if isinstance(found, Decline):
+        return found
+    row, column, depth = found
+    program, (row, column, depth) = named(program, {row: "m", column: "n", depth: "k"})
+    stored, depths = stored_axes(program), folded_axes(program)
+    turned: dict[Contract, Contract] = {}
+    for product_ in _products(program):
+        oriented = orient(product_, row, column)
+        if oriented is None or depth not in product_.axes:
+            return Decline("contraction", "its products have different rows, columns or depth")
+        turned[product_] = oriented
+    program = replace_products(program, turned)
+    for node in postorder(store.value for store in program.stores):
+        if isinstance(node, Reduce) and not set(node.axes) <= set(depths):
+            return Decline("contraction", "it reduces over an axis that is tiled")
+        if isinstance(node, Reduce) and set(node.axes) & set(stored):
+            return Decline("contraction", "it reduces over an axis that is stored")
+    products = _products(program)
+    if any(orient(item, row, column) is None for item in products):
+        return Decline("contraction", "its products have different rows, columns or depth")
+    core = tuple((item, row, column, depth) for item in products)
+    plans: list[KernelPlan] = []
+    for name, rows_, columns_, depth_, hints, least in _mma_tiles(products[0].operand, len(products)):
+        axes: list[AxisPlan] = [AxisPlan(item, Role.SCALAR) for item in stored if item not in {row, column}]
+        axes.append(AxisPlan(row, Role.TILE, Cover(rows_, least=16)))
+        axes.append(AxisPlan(column, Role.TILE, Cover(columns_, least=16)))
+        axes += [AxisPlan(item, Role.STEP) for item in depths if item != depth]
+        axes.append(AxisPlan(depth, Role.LOOP, Cover(depth_, least=16)))
+        plan = make_plan(
+            "contraction",
+            program,
+            axes,
+            [(row, column), (row, depth), (depth, column)],
+            name,
+            hints=hints,
+            condition=None if least is None else product(item.extent for item in stored) - least,
+        )
+        plans.append(replace(plan, tensor_core=core, swizzle=(row, column, 8)))
+        if plan.condition is None or (plan.condition.value or -1) >= 0:
+            plans[-1] = replace(plans[-1], condition=None)
+            break
+    return plans
+
+
+def _products(program: Program) -> list[Contract]:
+    return [node for node in postorder(store.value for store in program.stores) if isinstance(node, Contract)]
+
+
+def _find_axes(program: Program) -> tuple[AxisAtom, AxisAtom, AxisAtom] | Decline:
+    """Return the axes of the first product that get tiles: the innermost of its rows, columns and depth."""
+    first = _products(program)[0]
+    if first.operand not in _OPERANDS:
+        return Decline("contraction", f"tensor cores do not multiply {first.operand}")
+    left = first.left.free - first.right.free - first.bound
+    right = first.right.free - first.left.free - first.bound
+    if not left or not right:
+        return Decline("contraction", "one operand is a vector: the product is a reduction")
+    stored = stored_axes(program)
+    if stored and stored[-1] in left:
+        left, right = right, left
+    rows = [item for item in stored if item in left]
+    columns = [item for item in stored if item in right]
+    if not rows or not columns:
+        return Decline("contraction", "an operand's axes are not stored")
+    unit = unit_strides(program)
+    depth = max(first.axes, key=lambda item: (unit[item], first.axes.index(item)))
+    return rows[-1], columns[-1], depth
+
+
+def _mma_tiles(operand: str, products: int) -> list[_MmaTile]:
+    """Return name, rows, columns, depth, hints and the least output elements of each variant.
+
+    Two accumulators share the registers of one. The large tile pays when there are enough of them to fill a GPU.
+    """
+    if operand == "float32":
+        return [("matmul", 128, 128, 32, (("num_worker_warps", 8),), None)]
+    if operand == "float64":
+        return [("matmul", 32, 32, 16, (), None)]
+    large = 128 * 256 * 264
+    if products > 1:
+        return [
+            ("large", 128, 128, 64, (("num_worker_warps", 8),), large),
+            ("small", 128, 64, 64, (("occupancy", 2),), None),
+        ]
+    return [
+        ("large", 128, 256, 64, (("num_worker_warps", 8),), large),
+        ("small", 128, 128, 64, (("occupancy", 2),), None),
+    ]

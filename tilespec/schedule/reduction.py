@@ -1,0 +1,181 @@
+"""Reductions and normalisations: rows in one tile, rows in a loop, columns; the family that takes what no other does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilespec.ir.nodes import Compute, Program, postorder
+from tilespec.model.dims import AxisAtom, const, product
+from tilespec.schedule.common import folded_axes, has_scan, make_plan, merged, stored_axes, unit_strides
+from tilespec.schedule.plan import AxisPlan, Cover, Decline, Fill, Fixed, KernelPlan, Role
+
+__all__ = ["reduction"]
+
+
+_ROW_LIMIT = 16384
+_NARROW_ROW = 4096
+_COSTLY = frozenset(
+    {
+        "cos",
+        "erf",
+        "erfc",
+        "exp",
+        "exp2",
+        "expm1",
+        "log",
+        "log10",
+        "log1p",
+        "log2",
+        "pow",
+        "sigmoid",
+        "sin",
+        "tan",
+        "tanh",
+    }
+)
+
+
+def reduction(program: Program, dealt: AxisAtom | None = None) -> list[KernelPlan] | Decline:
+    """Schedule reductions and normalisations: whole rows in one tile where they fit, else loops over tiles.
+
+    `dealt` is the grid axis of a split reduction, whose blocks share the steps of the outermost reduced axis.
+    """
+    if has_scan(program):
+        return Decline("reduction", "it scans")
+    program = merged(program)
+    folded = folded_axes(program)
+    stored = [item for item in stored_axes(program) if item not in folded]
+    unit = unit_strides(program)
+    everything = stored + folded
+    inner = max(everything, key=lambda item: (unit[item], everything.index(item)))
+    if inner in folded:
+        return _row_reduction(program, stored, folded, inner, dealt)
+    return _column_reduction(program, stored, folded, inner, dealt)
+
+
+def _row_reduction(
+    program: Program,
+    stored: list[AxisAtom],
+    folded: list[AxisAtom],
+    inner: AxisAtom,
+    dealt: AxisAtom | None,
+) -> list[KernelPlan]:
+    rows = [item for item in stored if item != dealt][-1:]
+    # Short axes that never meet the row (the partial sums of a split reduction) are one tile everywhere.
+    short = [item for item in folded if item != inner and _apart(program, item, inner)]
+    rest = [item for item in folded if item != inner and item not in short]
+    frame = (*rows, *short, *rest, inner)
+    blocks = tuple(AxisPlan(item, Role.FULL).block for item in (*rest, inner))
+    total = product(item.extent for item in (*rest, inner))
+    plans: list[KernelPlan] = []
+    if dealt is None:
+        for limit, budget, hints in _row_tiles(program, inner):
+            grid = [
+                AxisPlan(item, Role.TILE, Fill(budget, blocks))
+                if item in rows
+                else AxisPlan(item, Role.SCALAR)
+                for item in stored
+            ]
+            full = [AxisPlan(item, Role.FULL, Cover()) for item in (*short, *rest, inner)]
+            name = {_ROW_LIMIT: "wide_row", _NARROW_ROW: "row"}.get(limit, "narrow_row")
+            plans.append(
+                make_plan(
+                    "reduction",
+                    program,
+                    [*grid, *full],
+                    [frame],
+                    name,
+                    hints=hints,
+                    condition=const(limit) - total,
+                )
+            )
+        if total.value is not None and total.value <= _ROW_LIMIT:
+            fitting = next(
+                item for item in plans if item.condition is not None and (item.condition.value or 0) >= 0
+            )
+            return [replace(fitting, condition=None)]
+    looped = [
+        AxisPlan(item, Role.TILE, Fill(4096, (AxisPlan(inner, Role.LOOP).block,)))
+        if item in rows
+        else AxisPlan(item, Role.SCALAR)
+        for item in stored
+    ]
+    looped += [AxisPlan(item, Role.FULL, Cover()) for item in short]
+    looped += [AxisPlan(item, Role.STEP) for item in rest]
+    looped.append(AxisPlan(inner, Role.LOOP, Cover(4096)))
+    looped = _deal(looped, program, dealt)
+    plans.append(
+        make_plan(
+            "reduction", program, looped, [(*rows, *short, inner)], "long_row", hints=(("occupancy", 2),)
+        )
+    )
+    return plans
+
+
+def _row_tiles(program: Program, inner: AxisAtom) -> list[tuple[int, int, tuple[tuple[str, int], ...]]]:
+    """Return, for rows up to a limit, the elements of a block and its hints.
+
+    From measurements on an H200 at 1024 and 4096 columns: rows that need exponentials are short of arithmetic, so narrow
+    ones take smaller blocks, more at a time, and wider ones 8 warps.
+    """
+    costly = any(
+        isinstance(node, Compute) and node.op in _COSTLY and inner in node.free
+        for node in postorder(store.value for store in program.stores)
+    )
+    if costly:
+        return [
+            (1024, 4096, (("occupancy", 8),)),
+            (_NARROW_ROW, 8192, (("num_worker_warps", 8), ("occupancy", 4))),
+            (_ROW_LIMIT, 8192, (("num_worker_warps", 8),)),
+        ]
+    return [(_NARROW_ROW, 8192, (("occupancy", 4),)), (_ROW_LIMIT, 8192, (("occupancy", 1),))]
+
+
+def _apart(program: Program, axis: AxisAtom, other: AxisAtom) -> bool:
+    """Whether `axis` is short and no value depends on both axes at once."""
+    extent = axis.extent.value
+    return (
+        extent is not None
+        and extent <= _NARROW_ROW
+        and not any({axis, other} <= node.free for node in postorder(store.value for store in program.stores))
+    )
+
+
+def _deal(axes: list[AxisPlan], program: Program, dealt: AxisAtom | None) -> list[AxisPlan]:
+    """Let the blocks along `dealt` take turns at the outermost axis of the split reduction."""
+    if dealt is None:
+        return axes
+    shared = program.stores[0].value.bound
+    outer = next((item.axis for item in axes if item.role.in_loop and item.axis in shared), None)
+    return [replace(item, dealt=dealt) if item.axis == outer else item for item in axes]
+
+
+def _column_reduction(
+    program: Program,
+    stored: list[AxisAtom],
+    folded: list[AxisAtom],
+    inner: AxisAtom,
+    dealt: AxisAtom | None,
+) -> list[KernelPlan]:
+    if not folded:
+        return [
+            make_plan(
+                "reduction",
+                program,
+                [
+                    AxisPlan(item, Role.TILE, Fixed(128)) if item == inner else AxisPlan(item, Role.SCALAR)
+                    for item in stored
+                ],
+                [(inner,)],
+                "column",
+            )
+        ]
+    depth = folded[-1]
+    axes = [
+        AxisPlan(item, Role.TILE, Cover(128)) if item == inner else AxisPlan(item, Role.SCALAR)
+        for item in stored
+    ]
+    axes += [AxisPlan(item, Role.STEP) for item in folded if item != depth]
+    axes.append(AxisPlan(depth, Role.LOOP, Cover(32)))
+    axes = _deal(axes, program, dealt)
+    return [make_plan("reduction", program, axes, [(depth, inner)], "column")]
