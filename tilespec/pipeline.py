@@ -40,7 +40,16 @@ if TYPE_CHECKING:
     from tilespec.render.module import KernelModule
     from tilespec.schedule.plan import ModulePlan
 
-__all__ = ["BuildOptions", "BuildReport", "BuiltFile", "Checked", "build_paths", "check_file", "check_paths", "show"]
+__all__ = [
+    "BuildOptions",
+    "BuildReport",
+    "BuiltFile",
+    "Checked",
+    "build_paths",
+    "check_file",
+    "check_paths",
+    "show",
+]
 
 
 @dataclass
@@ -155,7 +164,9 @@ def rename_symbols(graph: Graph, kernel: Kernel) -> Graph:
     return rename(graph, {name: sym(f"size_{name}") for name in clashes}) if clashes else graph
 
 
-def check_paths(paths: Sequence[Path], *, jobs: int = 1, progress: Progress | None = None) -> list[Diagnostic]:
+def check_paths(
+    paths: Sequence[Path], *, jobs: int = 1, progress: Progress | None = None
+) -> list[Diagnostic]:
     """Check files and return their findings, in the order of the files."""
     display = progress or Silent()
     display.begin("check", len(paths))
@@ -182,7 +193,9 @@ def _findings_of(path: Path) -> list[Diagnostic]:
     return check_file(path).findings
 
 
-def build_paths(paths: Sequence[Path], options: BuildOptions, progress: Progress | None = None) -> BuildReport:
+def build_paths(
+    paths: Sequence[Path], options: BuildOptions, progress: Progress | None = None
+) -> BuildReport:
     """Build packages below `options.out`, then compile their kernels for `options.targets`."""
     display = progress or Silent()
     files: list[BuiltFile] = []
@@ -220,14 +233,18 @@ def _build_file(path: Path, options: BuildOptions) -> tuple[BuiltFile, list[Diag
         return BuiltFile(path, folder, "failed"), checked.findings
     from tilespec.build.store import write_package
 
-    files = render_files(checked, spec, checked.proof, digest, os.path.relpath(path.resolve(), folder.resolve()))
+    files = render_files(
+        checked, spec, checked.proof, digest, os.path.relpath(path.resolve(), folder.resolve())
+    )
     try:
         write_package(folder, files)
     except OSError as error:
         import errno
 
-        rule = DiskFull(folder.as_posix()) if error.errno == errno.ENOSPC else UnwritablePath(
-            folder.as_posix(), error.strerror or str(error)
+        rule = (
+            DiskFull(folder.as_posix())
+            if error.errno == errno.ENOSPC
+            else UnwritablePath(folder.as_posix(), error.strerror or str(error))
         )
         return BuiltFile(path, folder, "failed"), [*checked.findings, rule.at(source, None)]
     return BuiltFile(path, folder, "built"), checked.findings
@@ -250,7 +267,9 @@ def render_files(
     inputs = {item.name: item.spec for item in composition_inputs(spec, proof.edges)}
     files["composed.py"] = render_composed(spec, proof.edges, inputs, proof.outputs)
     files[f"test_{spec.name}.py"] = render_test(spec, spec_path)
-    files["manifest.json"] = manifest_text(spec, digest, proof, checked.coverage, checked.plans, modules, files)
+    files["manifest.json"] = manifest_text(
+        spec, digest, proof, checked.coverage, checked.plans, modules, files
+    )
     return files
 
 

@@ -71,9 +71,13 @@ def _findings(job: Job, spec: Path, kernel_id: str, result: Assembly) -> list[Di
         "refused": rules.KernelRefused(kernel_id, job.target, error.message),
         "unsupported": rules.UnsupportedOnTarget(kernel_id, job.target, error.message),
     }
-    rule = made.get(error.kind) or rules.KernelRefused(kernel_id, job.target, f"{error.kind}: {error.message}")
+    rule = made.get(error.kind) or rules.KernelRefused(
+        kernel_id, job.target, f"{error.kind}: {error.message}"
+    )
     place = f"{job.module_path.as_posix()}:{error.line}" if error.line else job.module_path.as_posix()
-    return [rule.at(source, _spec_span(job.module_path, error.line, source), notes=(f"generated at {place}",))]
+    return [
+        rule.at(source, _spec_span(job.module_path, error.line, source), notes=(f"generated at {place}",))
+    ]
 
 
 def _spec_span(module: Path, line: int | None, source: SourceText) -> Span | None:

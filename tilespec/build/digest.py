@@ -54,7 +54,8 @@ def is_fresh(folder: Path, digest: str) -> bool:
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         recorded = manifest["files"]
         return manifest["digest"] == digest and all(
-            text_digest((folder / name).read_text(encoding="utf-8")) == value for name, value in recorded.items()
+            text_digest((folder / name).read_text(encoding="utf-8")) == value
+            for name, value in recorded.items()
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False

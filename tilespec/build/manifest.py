@@ -41,7 +41,10 @@ def manifest_text(
         "parallel": [list(level) for level in spec.levels],
         "dims": {name: _range(item) for name, item in sorted(spec.dims.items())},
         "wiring": [
-            {name: getattr(edge, name) for name in ("consumer", "input", "producer", "output", "inferred", "why")}
+            {
+                name: getattr(edge, name)
+                for name in ("consumer", "input", "producer", "output", "inferred", "why")
+            }
             for edge in proof.edges
         ],
         "outputs": [list(item) for item in proof.outputs],
@@ -59,7 +62,7 @@ def _covered(item: CoveredOp) -> dict[str, Any]:
 
 
 def _range(item: DimRange) -> dict[str, Any]:
-    values = {"low": item.low, "high": item.high, "step": item.step}
+    values: dict[str, Any] = {"low": item.low, "high": item.high, "step": item.step}
     if item.choices is not None:
         values["choices"] = list(item.choices)
     if item.equals is not None:
@@ -81,7 +84,7 @@ def _kernel(spec: SpecFile, plan: ModulePlan, module: KernelModule) -> dict[str,
             for name, text in texts.items()
         ],
         "declined": {item.family: item.reason for item in plan.declined},
-        "targets": {target: launches for target in TARGETS},
+        "targets": dict.fromkeys(TARGETS, launches),
     }
 
 
@@ -101,6 +104,7 @@ def _launch(name: str, text: KernelText, sizes: Mapping[str, int]) -> dict[str, 
     arguments += [{"kind": "scalar", "name": item, "dtype": "int32"} for item in text.sizes]
     constants = constant_values(text, sizes)
     arguments += [{"kind": "constant", "name": item, "value": constants[item]} for item in text.blocks]
+    arguments += [{"kind": "constant", "name": "TMA_STORE", "value": True}] if text.tma_store else []
     return {"function": name, "arguments": arguments, "hints": dict(text.plan.hints)}
 
 

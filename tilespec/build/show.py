@@ -39,7 +39,9 @@ def _graph(graph: Graph) -> Iterator[str]:
     for node in graph.nodes:
         arguments = [_argument(item) for item in node.args]
         arguments += [f"{name}={_argument(item)}" for name, item in node.kwargs]
-        shapes = ", ".join(f"{meta.dtype}[{', '.join(str(dim) for dim in meta.shape)}]" for meta in node.results)
+        shapes = ", ".join(
+            f"{meta.dtype}[{', '.join(str(dim) for dim in meta.shape)}]" for meta in node.results
+        )
         yield f"{node.name}: {shapes} = {node.op}({', '.join(arguments)})    # {node.origin}"
     yield f"return {', '.join(_argument(item) for item in graph.outputs)}"
 
@@ -64,5 +66,5 @@ def _schedule(plan: ModulePlan) -> Iterator[str]:
                 yield f"  {item.axis.name} of {item.axis.extent}: {item.role.value}{rule}"
             if variant.hints:
                 yield f"  hints: {', '.join(f'{name}={value}' for name, value in variant.hints)}"
-    for item in plan.declined:
-        yield f"{item.family} declined: {item.reason}"
+    for decline in plan.declined:
+        yield f"{decline.family} declined: {decline.reason}"
