@@ -67,13 +67,12 @@ def _findings(job: Job, spec: Path, kernel_id: str, result: Assembly) -> list[Di
     source, _ = read_source(spec)
     if source is None:
         source = SourceText(spec.as_posix(), "")
+    target = job.target or "this GPU"
     made = {
-        "refused": rules.KernelRefused(kernel_id, job.target, error.message),
-        "unsupported": rules.UnsupportedOnTarget(kernel_id, job.target, error.message),
+        "refused": rules.KernelRefused(kernel_id, target, error.message),
+        "unsupported": rules.UnsupportedOnTarget(kernel_id, target, error.message),
     }
-    rule = made.get(error.kind) or rules.KernelRefused(
-        kernel_id, job.target, f"{error.kind}: {error.message}"
-    )
+    rule = made.get(error.kind) or rules.KernelRefused(kernel_id, target, f"{error.kind}: {error.message}")
     place = f"{job.module_path.as_posix()}:{error.line}" if error.line else job.module_path.as_posix()
     return [
         rule.at(source, _spec_span(job.module_path, error.line, source), notes=(f"generated at {place}",))
