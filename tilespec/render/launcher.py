@@ -6,7 +6,8 @@ launches.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from tilespec.ir.nodes import Program, Tensor
@@ -30,10 +31,13 @@ _ITEMSIZE = {
 
 @dataclass(frozen=True)
 class LaunchText:
-    """Host code of one kernel file."""
+    """Host code of one kernel file: bodies of `plan_for`, `allocate` and `steps`."""
 
     plan_body: tuple[str, ...]
-    launch_body: tuple[str, ...]
+    key_body: tuple[str, ...]
+    allocate_body: tuple[str, ...]
+    steps_body: tuple[str, ...]
+    names: dict[str, str]
 
 
 def bind_symbols(tensors: Sequence[Tensor], equations: Mapping[str, Expr]) -> list[tuple[str, str]] | str:
@@ -87,42 +91,54 @@ def write_launcher(
     """Write `_plan` and `launch`; `kernels` holds name and text of each variant of each launch."""
     program = module.program
     plan_body = [*_checks(program, symbols)]
-    launch_body = _key_lines(program)
-    returned = ["device", *(name for name, _ in symbols if name in _launch_symbols(module, kernels))]
-    body: list[str] = []
+    returned = [name for name, _ in symbols if name in _launch_symbols(module, kernels)]
+    steps: list[str] = []
+    names: list[str] = []
     for number, variants in enumerate(kernels, 1):
         suffix = f"_{number}" if len(kernels) > 1 else ""
         plan_body += _variant_lines(variants, suffix)
-        returned += [f"grid{suffix}", f"kernel{suffix}", f"constants{suffix}"]
+        grid, kernel, constants = f"<grid{suffix}>", f"<kernel{suffix}>", f"<constants{suffix}>"
+        returned += [grid, kernel, constants]
         arguments = [_arguments(text, scalars) for _, text in variants]
+        step = f"<step{suffix}>"
+        names.append(step)
         if all(item == arguments[0] for item in arguments):
-            body += _call("", suffix, arguments[0])
-        else:
-            for place, (name, _) in enumerate(variants):
-                last = place == len(variants) - 1
-                test = f"kernel{suffix} is {name}"
-                body.append("else:" if last else f"{'if' if place == 0 else 'elif'} {test}:")
-                body += _call("    ", suffix, arguments[place])
-    launch_body.append(f"{', '.join(returned)} = plan")
-    launch_body += _allocations(
-        program.outputs, module.workspaces, program.inputs[0].name if program.inputs else None
+            steps.append(f"{step} = ({grid}, {kernel}, ({arguments[0]}, *{constants}))")
+            continue
+        for place, (name, _) in enumerate(variants):
+            last = place == len(variants) - 1
+            test = f"{kernel} is {name}"
+            steps.append("else:" if last else f"{'if' if place == 0 else 'elif'} {test}:")
+            steps.append(f"    {step} = ({grid}, {kernel}, ({arguments[place]}, *{constants}))")
+    device = f"{program.inputs[0].name}.device" if program.inputs else 'torch.device("cuda")'
+    unpack = f"{', '.join(['<device>', *returned])} = <plan>"
+    steps_body = [unpack, *_allocations(module.workspaces), *steps, f"return ({', '.join(names)},)"]
+    allocate_body = [unpack, *_allocations(program.outputs), f"return {_tuple(program.outputs)}"]
+    plan_body += [f"<device> = {device}", f"return {', '.join(['<device>', *returned])}"]
+    taken = {item.name for item in (*program.inputs, *program.outputs, *module.workspaces)}
+    taken |= {name for name, _ in (*program.parameters, *symbols)}
+
+    def settle(lines: Sequence[str]) -> tuple[str, ...]:
+        return tuple(re.sub(r"<(\w+)>", lambda found: local_name(found[1], taken), line) for line in lines)
+
+    return LaunchText(
+        settle(plan_body),
+        settle(_key_lines(program)),
+        settle(allocate_body),
+        settle(steps_body),
+        {name: local_name(name, taken) for name in ("plan", "outputs", "stream", "grid", "kernel", "arguments")},
     )
-    empty = " and ".join(f"not {item.name}.numel()" for item in program.outputs)
-    outputs = ", ".join(item.name for item in program.outputs)
-    launch_body += [
-        f"if {empty}:",
-        f"    return {outputs}",
-        "stream = torch._C._cuda_getCurrentRawStream(device)",
-        *body,
-        f"return {outputs}",
-    ]
-    plan_body.append(
-        f"device = {program.inputs[0].name}.device.index"
-        if program.inputs
-        else "device = torch.cuda.current_device()"
-    )
-    plan_body.append(f"return {', '.join(returned)}")
-    return LaunchText(tuple(plan_body), tuple(launch_body))
+
+
+def local_name(name: str, taken: Collection[str]) -> str:
+    """Return a name for a variable of a launcher that no argument, output or dim has."""
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _tuple(tensors: Sequence[Tensor]) -> str:
+    return f"({', '.join(item.name for item in tensors)}{',' if len(tensors) == 1 else ''})"
 
 
 def _launch_symbols(module: ModulePlan, kernels: Sequence[Sequence[tuple[str, KernelText]]]) -> set[str]:
@@ -131,8 +147,8 @@ def _launch_symbols(module: ModulePlan, kernels: Sequence[Sequence[tuple[str, Ke
     for variants in kernels:
         for _, text in variants:
             for array in text.arrays:
-                exprs.extend(array.shape or ())
-                exprs.extend(expr for cut in array.cuts if cut for expr in cut[:2])
+                exprs += array.shape or ()
+                exprs += [expr for cut in array.cuts if cut for expr in cut[:2]]
     return {name for expr in exprs for name in expr.symbols}
 
 
@@ -145,18 +161,17 @@ def _checks(program: Program, symbols: Sequence[tuple[str, str]]) -> list[str]:
         rank = len(tensor.shape)
         lines += [
             f"if {tensor.name}.dim() != {rank}:",
-            f'    raise ValueError(f"{tensor.name}: expected {rank} dims ({_dims(tensor)}), '
-            f'got shape {{tuple({tensor.name}.shape)}}")',
+            f'    raise ValueError(f"{tensor.name}: expected {rank} dims ({_dims(tensor)}), got shape {{tuple({tensor.name}.shape)}}")',
         ]
     pairs = ", ".join(f'("{item.name}", {item.name})' for item in program.inputs)
     # The interpreter's stand-in for a device is the CPU; a launch elsewhere than on the current kind of device is refused.
     lines += [
-        "kind = torch.cuda.current_stream().device.type",
-        f"for name, tensor in ({pairs},):",
-        f"    if tensor.device.type != kind or tensor.device != {first}.device:",
-        f'        raise ValueError(f"{{name}}: expected a tensor on {{kind}} beside {first} on {{{first}.device}}, "',
+        "<kind> = torch.cuda.current_stream().device.type",
+        f"for <name>, <tensor> in ({pairs},):",
+        f"    if <tensor>.device.type != <kind> or <tensor>.device != {first}.device:",
+        f'        raise ValueError(f"{{<name>}}: expected a tensor on {{<kind>}} beside {first} on {{{first}.device}}, "',
         '                         f"got one on {tensor.device}")',
-        "    if tensor.requires_grad:",
+        "    if <tensor>.requires_grad:",
         '        raise ValueError(f"{name}: requires grad, and this kernel has no backward; pass a detached tensor")',
     ]
     lines += [f"{name} = {text}" for name, text in symbols]
@@ -177,13 +192,13 @@ def _key_lines(program: Program) -> list[str]:
     parts: list[str] = []
     for tensor in program.inputs:
         parts += [f"{tensor.name}.shape", f"{tensor.name}.dtype", f"{tensor.name}.device"]
-    key = ", ".join(parts)
     arguments = ", ".join(tensor.name for tensor in program.inputs)
     return [
-        f"key = ({key})",
-        "plan = _plans.get(key)",
-        "if plan is None:",
-        f"    plan = _plans[key] = _plan({arguments})",
+        f"<key> = ({', '.join(parts)})",
+        "<plan> = _plans.get(<key>)",
+        "if <plan> is None:",
+        f"    <plan> = _plans[<key>] = _plan({arguments})",
+        "return <plan>",
     ]
 
 
@@ -196,11 +211,11 @@ def _variant_lines(variants: Sequence[tuple[str, KernelText]], suffix: str) -> l
             last = place == len(variants) - 1
             lines.append("else:" if last else f"{'if' if place == 0 else 'elif'} {_condition(plan)}:")
             indent = "    "
-        for item in _ordered(plan):
-            if item.block in text.blocks:
-                lines.append(f"{indent}{item.block} = {_block(item)}")
-        lines.append(f"{indent}grid{suffix} = ({_grid(plan)}, 1, 1)")
-        lines.append(f"{indent}kernel{suffix} = {name}")
+        lines += [
+            f"{indent}{item.block} = {_block(item)}" for item in _ordered(plan) if item.block in text.blocks
+        ]
+        lines.append(f"{indent}<grid{suffix}> = ({_grid(plan)}, 1, 1)")
+        lines.append(f"{indent}<kernel{suffix}> = {name}")
         parts = [*text.sizes, *text.blocks]
         if text.tma_store:
             # A TMA store of a contiguous array that is no multiple of 16 bytes, possible where all dims but one have
@@ -208,7 +223,7 @@ def _variant_lines(variants: Sequence[tuple[str, KernelText]], suffix: str) -> l
             whole = [_bytes(array) for array in text.arrays if array.written]
             lines.append(f"{indent}TMA_STORE = {' and '.join(dict.fromkeys(whole))}")
             parts.append("TMA_STORE")
-        lines.append(f"{indent}constants{suffix} = ({', '.join(parts)}{',' if len(parts) == 1 else ''})")
+        lines.append(f"{indent}<constants{suffix}> = ({', '.join(parts)}{',' if len(parts) == 1 else ''})")
     return lines
 
 
@@ -261,17 +276,6 @@ def _grid(plan: KernelPlan) -> str:
     return " * ".join(factors) or "1"
 
 
-def _call(indent: str, suffix: str, arguments: str) -> list[str]:
-    return [
-        f"{indent}ct.launch(",
-        f"{indent}    stream,",
-        f"{indent}    grid{suffix},",
-        f"{indent}    kernel{suffix},",
-        f"{indent}    ({arguments}, *constants{suffix}),",
-        f"{indent})",
-    ]
-
-
 def _arguments(text: KernelText, scalars: Mapping[str, str]) -> str:
     parts = [_view(item) for item in text.arrays]
     parts += [f"{kind}({name})" for name, kind in text.scalars if name in scalars]
@@ -296,13 +300,10 @@ def _view(array: ArrayParameter) -> str:
     return code
 
 
-def _allocations(outputs: Sequence[Tensor], workspaces: Sequence[Tensor], first: str | None) -> list[str]:
-    device = f"{first}.device" if first is not None else '"cuda"'
+def _allocations(tensors: Sequence[Tensor]) -> list[str]:
     lines: list[str] = []
-    for tensor in (*outputs, *workspaces):
+    for tensor in tensors:
         shape = ", ".join(str(dim) for dim in tensor.shape)
         comma = "," if len(tensor.shape) == 1 else ""
-        lines.append(
-            f"{tensor.name} = torch.empty(({shape}{comma}), dtype=torch.{tensor.dtype}, device={device})"
-        )
+        lines.append(f"{tensor.name} = torch.empty(({shape}{comma}), dtype=torch.{tensor.dtype}, device=<device>)")
     return lines

@@ -98,12 +98,9 @@ def render_module(
         for name in text.helpers:
             for needed in (*_NEEDS.get(name, ()), name):
                 helpers[needed] = None
-    parameters = [
-        name if defaults.get(name) is None else f"{name}={_literal(defaults[name])}" for name in signature
-    ]
-    docs: list[str] = []
-    for tensor in program.inputs:
-        docs.append(f"    {tensor.name}: {_shape(tensor)}, {tensor.dtype}")
+    parameters = [name if defaults.get(name) is None else f"{name}={defaults[name]!r}" for name in signature]
+    arguments = [tensor.name for tensor in program.inputs] + [name for name, _ in program.parameters]
+    docs = [f"    {tensor.name}: {_shape(tensor)}, {tensor.dtype}" for tensor in program.inputs]
     docs += [f"    {name}: {kind} scalar" for name, kind in program.parameters]
     returns = [f"    {tensor.name}: {_shape(tensor)}, {tensor.dtype}" for tensor in program.outputs]
     rendered = (
@@ -133,14 +130,16 @@ def render_module(
                 "    TypeError: a tensor has another dtype.",
                 "    ValueError: a tensor has another shape or device, or requires grad.",
             ],
-            launch_body=host.launch_body,
+            local=host.names,
+            key_body=host.key_body,
+            allocate_body=host.allocate_body,
+            steps_body=host.steps_body,
+            step_parameters=[*arguments, *(tensor.name for tensor in program.outputs)],
+            step_arguments=arguments,
+            single=len(program.outputs) == 1,
         )
     )
     return KernelModule(rendered, tuple(flat))
-
-
-def _literal(value: float | bool | None) -> str:
-    return repr(value)
 
 
 def _kernels(functions: Sequence[tuple[str, KernelText]]) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from tilespec.model.types import Edge, ReferenceText, ScalarSpec, SpecFile, TensorSpec
+from tilespec.render.launcher import local_name
 from tilespec.render.module import environment
 
 __all__ = ["class_name", "render_composed", "render_init", "render_references", "render_test"]
@@ -68,47 +69,50 @@ def render_composed(
     `inputs` are the composition's arguments in order, `outputs` its results as (kernel, output).
     """
     wiring = {(edge.consumer, edge.input): edge for edge in edges}
-    taken = set(inputs)
+    taken = {*inputs, *(kernel.id for kernel in spec.kernels)}
+    local = {
+        name: local_name(name, taken)
+        for name in ("launches", "results", "stream", "grid", "kernel", "passed", "plan")
+    }
+    taken.update(local.values())
     variables: dict[tuple[str, str], str] = {}
-    calls: list[str] = []
+    body: list[str] = []
     for kernel_id in spec.order:
         kernel = spec.kernel(kernel_id)
-        arguments: list[str] = []
-        for item in kernel.inputs:
-            edge = wiring.get((kernel_id, item.name))
-            if edge is None:
-                arguments.append(item.name)
-            elif edge.producer is None:
-                arguments.append(edge.output)
-            else:
-                arguments.append(variables[edge.producer, edge.output])
+        sources = {
+            item.name: _source(wiring.get((kernel_id, item.name)), item.name, variables) for item in kernel.inputs
+        }
+        tensors = [sources[item.name] for item in kernel.tensors]
+        scalars = [sources[item.name] for item in kernel.scalars]
         names: list[str] = []
         for output in kernel.outputs:
-            name = kernel_id if len(kernel.outputs) == 1 else f"{kernel_id}_{output.name}"
-            name = f"{name}_{output.name}" if len(kernel.outputs) == 1 else name
-            while name in taken:
-                name += "_"
+            name = local_name(f"{kernel_id}_{output.name}", taken)
             taken.add(name)
             variables[kernel_id, output.name] = name
             names.append(name)
-        calls.append(f"{', '.join(names)} = {kernel_id}.launch({', '.join(arguments)})")
+        body += [
+            f"{local['plan']} = {kernel_id}.plan_for({', '.join(tensors)})",
+            f"{', '.join(names)}{',' if len(names) == 1 else ''} = {kernel_id}.allocate({local['plan']})",
+            f"if {' or '.join(f'{name}.numel()' for name in names)}:",
+            f"    {local['launches']} += {kernel_id}.steps({', '.join([local['plan'], *tensors, *scalars, *names])})",
+        ]
     signature: list[str] = []
-    arguments_text: list[str] = []
+    defaults: dict[str, str] = {}
+    arguments: list[str] = []
     for name, item in inputs.items():
         if isinstance(item, ScalarSpec):
-            signature.append(name if item.default is None else f"{name}={item.default!r}")
-            arguments_text.append(f"{name}: {item.kind} scalar")
+            if item.default is not None:
+                defaults[name] = repr(item.default)
+            arguments.append(f"{name}: {item.kind} scalar")
         else:
-            signature.append(name)
-            dims = ", ".join(str(dim) for dim in item.shape)
-            arguments_text.append(f"{name}: ({dims}{',' if len(item.shape) == 1 else ''}), {item.dtype}")
+            arguments.append(f"{name}: {_form(item)}")
+    for name in reversed(inputs):
+        optional = name in defaults and len(signature) == sum("=" in part for part in signature)
+        signature.insert(0, f"{name}={defaults[name]}" if optional else name)
     returns = []
     for kernel_id, output_name in outputs:
         tensor = next(item for item in spec.kernel(kernel_id).outputs if item.name == output_name)
-        dims = ", ".join(str(dim) for dim in tensor.shape)
-        returns.append(
-            f"{output_name} of {kernel_id}: ({dims}{',' if len(tensor.shape) == 1 else ''}), {tensor.dtype}"
-        )
+        returns.append(f"{output_name} of {kernel_id}: {_form(tensor)}")
     held = [name for name, item in inputs.items() if isinstance(item, TensorSpec)][1:3]
     return (
         environment()
@@ -116,16 +120,30 @@ def render_composed(
         .render(
             name=spec.name,
             kernels=sorted({kernel.id for kernel in spec.kernels}),
+            parameters=list(inputs),
             signature=signature,
-            arguments=arguments_text,
+            defaults=defaults,
+            arguments=arguments,
             returns=returns,
-            calls=calls,
+            body=body,
+            local=local,
             results=[variables[item] for item in outputs],
             class_name=class_name(spec.name),
-            names=list(inputs),
-            example=", ".join(f"{name}={name}" for name in held) or "",
+            example=", ".join(f"{name}={name}" for name in held),
         )
     )
+
+
+def _source(edge: Edge | None, name: str, variables: Mapping[tuple[str, str], str]) -> str:
+    """Return the variable of the composed function that a kernel's input is."""
+    if edge is None:
+        return name
+    return edge.output if edge.producer is None else variables[edge.producer, edge.output]
+
+
+def _form(tensor: TensorSpec) -> str:
+    dims = ", ".join(str(dim) for dim in tensor.shape)
+    return f"({dims}{',' if len(tensor.shape) == 1 else ''}), {tensor.dtype}"
 
 
 def render_test(spec: SpecFile, spec_path: str) -> str:
