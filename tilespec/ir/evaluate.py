@@ -74,7 +74,7 @@ class _Evaluator:
     def run(self, program: Program) -> tuple[Tensor, ...]:
         for node in postorder(store.value for store in program.stores):
             self.done[node] = self._node(node)
-        results = []
+        results: list[Tensor] = []
         for store in program.stores:
             axes = _sorted(store.axes)
             value = self._spread(self.done[store.value], axes)

@@ -56,7 +56,7 @@ def _store_complaints(store: Store) -> Iterator[str]:
     if loose:
         yield f"store {name}: free axes {_names(loose)} are not axes of the store"
     used = frozenset[AxisAtom]().union(*(item.axes for item in store.index))
-    if used != set(store.axes):
+    if used != frozenset(store.axes):
         yield f"store {name}: the index uses {_names(used)}, the store runs over {_names(store.axes)}"
     if store.value.dtype != _compute_dtype(store.tensor.dtype):
         yield f"store {name}: value is {store.value.dtype}, tensor is {store.tensor.dtype}"

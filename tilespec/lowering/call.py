@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import NoReturn, overload
 
 from tilespec.diagnostics import Rule as Finding
 from tilespec.diagnostics import Span
@@ -37,7 +37,7 @@ class Call:
     node: GraphNode
     values: Mapping[str, Result]
     parameters: Mapping[str, str]
-    approximate: Mapping[str, str] = field(default_factory=dict)
+    approximate: Mapping[str, str] = field(default_factory=dict[str, str])
 
     # arguments
 
@@ -183,6 +183,26 @@ class Call:
         meta = self.node.results[number]
         kind = compute_dtype(meta.dtype)
         return Value(meta.shape, meta.dtype, lambda index: convert(fetch(index), kind, self.span))
+
+    @overload
+    def pointwise(self, make: Callable[[Node], Node], x: Value, /, *, dtype: str | None = None) -> Value: ...
+
+    @overload
+    def pointwise(
+        self, make: Callable[[Node, Node], Node], x: Value, y: Value, /, *, dtype: str | None = None
+    ) -> Value: ...
+
+    @overload
+    def pointwise(
+        self,
+        make: Callable[[Node, Node, Node], Node],
+        x: Value,
+        y: Value,
+        z: Value,
+        /,
+        *,
+        dtype: str | None = None,
+    ) -> Value: ...
 
     def pointwise(self, make: Callable[..., Node], *operands: Value, dtype: str | None = None) -> Value:
         """Return `make` of the broadcast operands, each converted to `dtype` (that of the result if None)."""

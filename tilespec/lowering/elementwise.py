@@ -375,8 +375,9 @@ def _heaviside(call: Call) -> Value:
 
 def _bit(op: str) -> Rule:
     def rule(call: Call) -> Value:
-        operands = [call.value(position) for position in range(1 if op == "not" else 2)]
-        return call.pointwise(lambda *args: call.do(op, *args), *operands)
+        if op == "not":
+            return call.pointwise(lambda x: call.do(op, x), call.value(0))
+        return call.pointwise(lambda x, y: call.do(op, x, y), call.value(0), call.value(1))
 
     return rule
 

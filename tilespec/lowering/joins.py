@@ -75,7 +75,7 @@ def _mirror_pad(call: Call) -> Value:
     reflect = "reflection" in call.op
 
     def fetch(index: Index) -> Node:
-        inner = []
+        inner: list[Expr] = []
         for item, (before, _), size in zip(index, margins, value.shape, strict=True):
             place = item - before
             if before != ZERO or not (size - 1 - place.upper()).is_nonnegative():

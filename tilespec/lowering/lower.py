@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -31,7 +31,7 @@ _FRAMES_PER_CALL = 8
 
 
 @contextmanager
-def _deep_calls(count: int) -> Iterator[None]:
+def _deep_calls(count: int) -> Generator[None]:
     """Let the pull through a chain of `count` values nest: each asks its operand."""
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(before + count * _FRAMES_PER_CALL)
@@ -47,6 +47,7 @@ class NumericsLike(Protocol):
     @property
     def approximate(self) -> Mapping[str, str]:
         """Functions that may be replaced by a cheaper formula: `{"gelu": "tanh"}`."""
+        ...
 
 
 def lower(

@@ -140,7 +140,7 @@ def _cubic(call: Call) -> Value:
         rest = call.do("sub", literal(kind, 1), t)
         one = literal(kind, 1)
         weights = [far(call.do("add", t, one)), near(t), near(rest), far(call.do("add", rest, one))]
-        result = []
+        result: list[tuple[Node, Node]] = []
         for offset, weight in enumerate(weights, start=-1):
             moved = call.do("add", base, literal("int64", offset))
             moved = call.do("min", call.do("max", moved, literal("int64", 0)), index_node(size - 1))

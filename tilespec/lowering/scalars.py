@@ -31,7 +31,13 @@ def _scalar(call: Call, make: Callable[..., Node]) -> Value:
 
 
 def _table_op(op: str) -> Rule:
-    return lambda call: _scalar(call, lambda *args: call.do(op, *args))
+    def rule(call: Call) -> Value:
+        def make(*args: Node) -> Node:
+            return call.do(op, *args)
+
+        return _scalar(call, make)
+
+    return rule
 
 
 def _pow(call: Call) -> Value:
@@ -51,7 +57,13 @@ def _pow(call: Call) -> Value:
 
 
 def _factor(value: float) -> Rule:
-    return lambda call: _scalar(call, lambda x: call.do("mul", x, literal(x.dtype, value)))
+    def rule(call: Call) -> Value:
+        def make(x: Node) -> Node:
+            return call.do("mul", x, literal(x.dtype, value))
+
+        return _scalar(call, make)
+
+    return rule
 
 
 _SAME = (

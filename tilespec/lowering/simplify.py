@@ -28,7 +28,7 @@ from tilespec.ir.nodes import (
     rewrite,
 )
 from tilespec.lowering.values import inside
-from tilespec.model.dims import ZERO, Expr, const
+from tilespec.model.dims import AxisAtom, Expr, const
 
 __all__ = ["simplify"]
 
@@ -74,14 +74,18 @@ def _scan(node: Scan) -> Node:
         for item in inner.index
         if isinstance(item, Expr) and node.axis in item.axes
     ]
-    strides = [(item.linear() or ({}, ZERO))[0].get(node.axis) for item in read]
-    if not strides or any(
-        stride is None or (-stride).value is None or (-stride).value < 0 for stride in strides
-    ):
+    strides = [_stride(item, node.axis) for item in read]
+    if not strides or any(stride is None or stride >= 0 for stride in strides):
         return node
     last = node.axis.extent - 1
     arg = substitute(node.arg, {node.axis: last - axis_expr(node.axis)})
     return replace(node, arg=arg, at=last - node.at, reverse=not node.reverse)
+
+
+def _stride(expr: Expr, along: AxisAtom) -> int | None:
+    linear = expr.linear()
+    stride = None if linear is None else linear[0].get(along)
+    return None if stride is None else stride.value
 
 
 def _inside(load: Load) -> bool:

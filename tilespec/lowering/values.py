@@ -43,7 +43,7 @@ class Value:
     dtype: str
     fetch: Callable[[Index], Node]
     weak: bool = False
-    _seen: dict[Index, Node] = field(default_factory=dict, repr=False)
+    _seen: dict[Index, Node] = field(default_factory=dict[Index, Node], repr=False)
 
     def at(self, index: Sequence[Expr]) -> Node:
         """Return the element at `index`, which has one expression for each dim."""
