@@ -58,6 +58,7 @@ class _Writer(Folds):
             arrays=tuple(self.arrays),
             scalars=parameters,
             sizes=tuple(self.sizes),
+            given=dict(self.given),
             blocks=tuple(item.block for item in self.plan.axes if item.block in self.blocks),
             tma_store=self.tile_stores > 0,
             body=tuple(block.lines()),

@@ -25,9 +25,9 @@ class Memory(Values):
         for item in self.arrays:
             if (item.tensor, item.shape, item.cuts, item.written) == (tensor, shape, cuts, written):
                 return item.name
-        name = (
-            tensor.name if all(item.name != tensor.name for item in self.arrays) else self.unique(tensor.name)
-        )
+        name = self.argument(tensor.name)
+        if any(item.name == name for item in self.arrays):
+            name = self.unique(name)
         self.arrays.append(ArrayParameter(name, tensor, shape, cuts, written))
         return name
 

@@ -169,8 +169,8 @@ def _kernels(functions: Sequence[tuple[str, KernelText]]) -> list[dict[str, Any]
 def _kernel(name: str, text: KernelText) -> dict[str, Any]:
     hints = ", ".join(f"{key}={value}" for key, value in text.plan.hints)
     parameters = [item.name for item in text.arrays]
-    parameters += [item for item, _ in text.scalars]
-    parameters += list(text.sizes)
+    parameters += [text.given[item] for item, _ in text.scalars]
+    parameters += [text.given[item] for item in text.sizes]
     parameters += [f"{item}: ct.Constant[int]" for item in text.blocks]
     parameters += ["TMA_STORE: ct.Constant[bool]"] if text.tma_store else []
     stores = ", ".join(

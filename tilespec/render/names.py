@@ -7,6 +7,7 @@ import re
 from tilespec.diagnostics import SourceText
 from tilespec.ir.nodes import Compute, Const, Contract, Index, Load, Node, Parameter, Reduce, Scan, postorder
 from tilespec.model.dims import Atom, AxisAtom, Expr, SymbolAtom
+from tilespec.render.ops import HELPERS
 from tilespec.render.padding import choose_padding
 from tilespec.render.scope import ArrayParameter, Frame, Scope
 from tilespec.render.text import Text
@@ -17,6 +18,8 @@ from tilespec.schedule.plan import Cover, Fixed, KernelPlan
 __all__ = ["Names"]
 
 _WIDE = 64
+_RESERVED = frozenset({"ct", "torch", "math", "block", "tile", "first", "rows", "TMA_STORE", "min", "max", *HELPERS})
+"""Names that every kernel may use for something of its own."""
 _ASSIGNED = re.compile(r"^\s*([A-Za-z_]\w*)\s*[-+*/@]?=[^=]")
 
 
@@ -30,9 +33,9 @@ class Names:
         self.roots = [store.value for store in self.program.stores]
         self.nodes = list(postorder(self.roots))
         self.tensor_core = {node: axes for node, *axes in plan.tensor_core}
-        self.names: set[str] = {item.axis.name for item in plan.axes}
-        self.names |= {item.name for item in (*self.program.inputs, *self.program.outputs)}
-        self.names |= {name for name, _ in self.program.parameters} | {"ct", "torch", "math", "block"}
+        self.own = {item.axis.name for item in plan.axes} | {item.block for item in plan.axes} | _RESERVED
+        self.names: set[str] = set(self.own)
+        self.given: dict[str, str] = {}
         self.arrays: list[ArrayParameter] = []
         self.sizes: dict[str, None] = {}
         self.blocks: dict[str, None] = {}
@@ -49,6 +52,11 @@ class Names:
         self.tile_stores = 0
         self.kinds: dict[str, object] = {}
         self.open: list[Scope] = []
+        for name in (
+            *(item.name for item in (*self.program.inputs, *self.program.outputs)),
+            *(name for name, _ in self.program.parameters),
+        ):
+            self.argument(name)
         self.access_memo: dict[Load, TileAccess | Gather] = {}
         self.padding = choose_padding(self.roots, self.access)
         self.folds = [node for node in self.nodes if isinstance(node, Reduce | Contract)]
@@ -62,6 +70,13 @@ class Names:
                 if below in self.stages and self.loop_key(below) == self.loop_key(node)
             ]
             self.stages[node] = 1 + max(same, default=-1)
+
+    def argument(self, name: str) -> str:
+        """Return the name in the kernel of a tensor, a scalar or a dim symbol: its own unless the kernel has that."""
+        if name not in self.given:
+            self.given[name] = name if name not in self.own else self.unique(f"{name}_in")
+            self.names.add(self.given[name])
+        return self.given[name]
 
     def tiled(self, axis: AxisAtom) -> bool:
         """Whether values have a tile dim along an axis."""
@@ -117,6 +132,7 @@ class Names:
         def name(atom_: Atom) -> str:
             if isinstance(atom_, SymbolAtom):
                 self.sizes[atom_.name] = None
+                return self.argument(atom_.name)
             return atom_.name  # type: ignore[union-attr]
 
         code = expr.text(name)

@@ -35,6 +35,8 @@ class KernelText:
     arrays: tuple[ArrayParameter, ...]
     scalars: tuple[tuple[str, str], ...]
     sizes: tuple[str, ...]
+    given: dict[str, str]
+    """What tensors, scalars and dim symbols are called in the kernel."""
     blocks: tuple[str, ...]
     tma_store: bool
     """Whether the kernel takes `TMA_STORE`, a constant that forbids TMA stores when False."""

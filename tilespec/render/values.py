@@ -74,8 +74,8 @@ class Values(Names, ABC):
             return constant(node.value, node.dtype)
         if isinstance(node, Parameter):
             self.used_parameters.add(node.name)
-            text = atom(node.name)
-            return atom(f"{node.name}.astype(ct.float64)") if node.dtype == "float64" else text
+            name = self.argument(node.name)
+            return atom(f"{name}.astype(ct.float64)") if node.dtype == "float64" else atom(name)
         if isinstance(node, Index):
             return self.index(node.expr, frame, scope)
         if isinstance(node, Load):
@@ -141,6 +141,7 @@ class Values(Names, ABC):
         def name(item: Atom) -> str:
             if isinstance(item, SymbolAtom):
                 self.sizes[item.name] = None
+                return self.argument(item.name)
                 return item.name
             if isinstance(item, AxisAtom) and self.tiled(item):
                 return self.positions(item, frame, scope).code
