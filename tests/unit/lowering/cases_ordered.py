@@ -1,5 +1,8 @@
 """Cases of scans, sorting, indexing, losses and interpolation."""
 
+# pyright: basic
+# A table of short lambdas: naming the type of each parameter would hide what the case is.
+
 from __future__ import annotations
 
 import math

@@ -1,5 +1,8 @@
 """Cases of pointwise math, views, joins, reductions and creation."""
 
+# pyright: basic
+# A table of short lambdas: naming the type of each parameter would hide what the case is.
+
 from __future__ import annotations
 
 import math
