@@ -29,12 +29,14 @@ from tilespec.model.build import build_model
 from tilespec.progress import Progress, Silent
 from tilespec.rules.environment import DiskFull, UnwritablePath
 from tilespec.rules.package import StalePackage
-from tilespec.rules.schedule import NoSchedule
+from tilespec.rules.schedule import NoSchedule, UndeterminedSize
 from tilespec.syntax import apply_suppressions, parse, read_source
+from tilespec.syntax.names import is_safe_name
 
 if TYPE_CHECKING:
     from tilespec.coverage import Coverage, WiringProof
     from tilespec.ir.nodes import Program
+    from tilespec.model.dims import Expr
     from tilespec.model.types import Kernel, SpecFile
     from tilespec.reference.graph import Graph
     from tilespec.render.module import KernelModule
@@ -134,8 +136,15 @@ def _trace_and_plan(spec: SpecFile, checked: Checked) -> list[Diagnostic]:
     for kernel in spec.kernels:
         if kernel.id not in checked.graphs:
             continue
+        graph, missing = rename_symbols(spec, checked.graphs[kernel.id], kernel)
+        if missing is not None:
+            span = next(
+                (item.shape_span for item in kernel.tensors if _mentions(item.shape, missing)), kernel.span
+            )
+            findings.append(UndeterminedSize(missing).at(spec.source, span))
+            continue
         program, found = lower(
-            replace(rename_symbols(checked.graphs[kernel.id], kernel), name=kernel.id),
+            replace(graph, name=kernel.id),
             numerics=kernel.numerics,
             source=spec.source,
             outputs=[item.name for item in kernel.outputs],
@@ -153,15 +162,83 @@ def _trace_and_plan(spec: SpecFile, checked: Checked) -> list[Diagnostic]:
     return findings
 
 
-def rename_symbols(graph: Graph, kernel: Kernel) -> Graph:
-    """Rename dim symbols that are also names of arguments or outputs: generated code has both as variables."""
-    from tilespec.model.dims import sym
-    from tilespec.reference.graph import rename
+def _mentions(shape: Sequence[Expr], symbol: str) -> bool:
+    return any(symbol in dim.symbols for dim in shape)
 
+
+def rename_symbols(spec: SpecFile, graph: Graph, kernel: Kernel) -> tuple[Graph, str | None]:
+    """Give a graph dim symbols that generated code can have as variables; returns one that no shape determines, too.
+
+    Symbols that are variables of something else there are renamed. Symbols that occur only as one product become one.
+    """
+    from tilespec.ir.nodes import Tensor
+    from tilespec.model.dims import sym
+    from tilespec.reference.graph import expressions, rename
+    from tilespec.render.launcher import bind_symbols
+
+    mapping = _renamed_symbols(kernel)
+    if mapping:
+        graph = rename(graph, {old: sym(new) for old, new in mapping.items()})
+    while True:
+        tensors = [Tensor(name, meta.shape, meta.dtype) for name, meta in graph.inputs]
+        found = bind_symbols(tensors, _equations(spec, kernel))
+        if not isinstance(found, str):
+            return graph, None
+        joined = _product_of(found, list(expressions(graph)))
+        if joined is None:
+            return graph, found
+        graph = rename(graph, joined)
+
+
+def _equations(spec: SpecFile, kernel: Kernel) -> dict[str, Expr]:
+    """Return the equations of `Dims` in the symbols of generated code."""
+    from tilespec.model.dims import sym
+    from tilespec.model.symbols import dim_equations
+
+    renamed = _renamed_symbols(kernel)
+    names = {old: sym(new) for old, new in renamed.items()}
+    return {
+        renamed.get(name, name): expr.substitute(names) for name, expr in dim_equations(spec.dims).items()
+    }
+
+
+def _product_of(symbol: str, exprs: Sequence[Expr]) -> dict[str, Expr] | None:
+    """Return a mapping that makes one symbol of the product that `symbol` only ever occurs in; None without one."""
+    from tilespec.model.dims import OpAtom, SymbolAtom, const, sym
+
+    def names(monomial: Sequence[object]) -> list[str]:
+        return sorted(atom.name for atom in monomial if isinstance(atom, SymbolAtom))
+
+    inside = {name for expr in exprs for atom in expr.atoms() if isinstance(atom, OpAtom)
+              for part in (atom.left, atom.right) for name in part.symbols}  # fmt: skip
+    monomials = [names(monomial) for expr in exprs for monomial, _ in expr.terms if monomial]
+    using = [item for item in monomials if symbol in item]
+    shared = sorted(set(using[0]).intersection(*using)) if using else []
+    group = [
+        name
+        for name in shared
+        if name not in inside
+        and all(item.count(name) == 1 for item in using)
+        and all(symbol in item for item in monomials if name in item)
+    ]
+    if len(group) < 2 or symbol not in group:  # noqa: PLR2004 - a product has two factors
+        return None
+    return {group[0]: sym("_".join(group)), **{name: const(1) for name in group[1:]}}
+
+
+def _renamed_symbols(kernel: Kernel) -> dict[str, str]:
     names = {item.name for item in (*kernel.inputs, *kernel.outputs)}
-    symbols = {name for _, meta in graph.inputs for dim in meta.shape for name in dim.symbols}
-    clashes = sorted(symbols & names)
-    return rename(graph, {name: sym(f"size_{name}") for name in clashes}) if clashes else graph
+    symbols = {name for item in kernel.tensors for dim in item.shape for name in dim.symbols}
+    taken = names | symbols
+    mapping: dict[str, str] = {}
+    for name in sorted(symbols):
+        if name in names or name == "TMA_STORE" or name.startswith("BLOCK_") or not is_safe_name(name):
+            new = f"size_{name.strip('_')}"
+            while new in taken:
+                new += "_"
+            taken.add(new)
+            mapping[name] = new
+    return mapping
 
 
 def check_paths(
@@ -275,15 +352,12 @@ def render_files(
 
 def render_kernel(checked: Checked, spec: SpecFile, kernel: Kernel) -> KernelModule:
     """Render one kernel file."""
-    from tilespec.model.symbols import dim_equations
     from tilespec.render.launcher import bind_symbols
     from tilespec.render.module import render_module
 
     plan = checked.plans[kernel.id]
-    symbols = bind_symbols(plan.program.inputs, dim_equations(spec.dims))
-    if isinstance(symbols, str):
-        message = f"symbol {symbols} of {kernel.id} follows from no input; the model checks that"
-        raise ValueError(message)  # noqa: TRY004 - not a type that a caller gave
+    symbols = bind_symbols(plan.program.inputs, _equations(spec, kernel))
+    assert not isinstance(symbols, str)  # noqa: S101 - rename_symbols looked
     line, _ = spec.source.position(kernel.span.start)
     return render_module(
         plan,

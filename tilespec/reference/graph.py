@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tilespec.diagnostics import Span
 from tilespec.model.dims import Expr
 
-__all__ = ["Argument", "Graph", "Node", "Ref", "TensorMeta", "rename"]
+__all__ = ["Argument", "Graph", "Node", "Ref", "TensorMeta", "expressions", "rename"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,3 +106,23 @@ def rename(graph: Graph, symbols: Mapping[str, Expr]) -> Graph:
             for node in graph.nodes
         ),
     )
+
+
+def expressions(graph: Graph) -> Iterator[Expr]:
+    """Yield every size and index expression of a graph."""
+
+    def inside(item: Argument) -> Iterator[Expr]:
+        if isinstance(item, Expr):
+            yield item
+        elif isinstance(item, tuple):
+            for part in item:
+                yield from inside(part)
+
+    for _, meta in graph.inputs:
+        yield from meta.shape
+    for node in graph.nodes:
+        for meta in node.results:
+            yield from meta.shape
+        yield from inside(node.args)
+        for _, argument in node.kwargs:
+            yield from inside(argument)

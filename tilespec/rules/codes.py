@@ -105,6 +105,7 @@ CODES: Mapping[str, type[Rule]] = {
     "TS501": lowering.UnsupportedOp,
     "TS502": lowering.UnsupportedArgument,
     "TS601": schedule.NoSchedule,
+    "TS602": schedule.UndeterminedSize,
     "TS701": target.KernelRefused,
     "TS702": target.UnsupportedOnTarget,
     "TS703": target.CompileTimeout,
