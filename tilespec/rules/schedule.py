@@ -37,37 +37,36 @@ class UndeterminedSize(Rule):
     in `8*Cg` or `D + 1` is solved for; `H*Dh` serves as one size as long as neither factor is used alone. Where the reference
     splits such a product, the factors have to be known.
 
-    This fails, since `H*Dh` can be split in many ways:
+    This fails, since many values of `D` give the same `D // 2`:
 
     ```tilespec
-    KERNEL SPEC: split_heads
-    Description: Scales every head.
+    KERNEL SPEC: double_half
+    Description: Doubles a row.
     Operations: [mul]
     Inputs:
-      - x: shape=(B, H*Dh), dtype=float32
+      - x: shape=(B, D // 2), dtype=float32
     Outputs:
-      - y: shape=(B, H, Dh), dtype=float32
+      - y: shape=(B, D // 2), dtype=float32
     Dependencies: none
     PyTorch Reference:
-    def reference_split_heads(x):
-        return x.reshape(x.shape[0], 8, -1) * 2
+    def reference_double_half(x):
+        return x * 2
     ```
 
-    This passes, since `w` has a dim of each:
+    This passes:
 
     ```tilespec
-    KERNEL SPEC: split_heads
-    Description: Scales every head.
+    KERNEL SPEC: double_half
+    Description: Doubles a row.
     Operations: [mul]
     Inputs:
-      - x: shape=(B, H*Dh), dtype=float32
-      - w: shape=(H, Dh), dtype=float32
+      - x: shape=(B, E), dtype=float32
     Outputs:
-      - y: shape=(B, H, Dh), dtype=float32
+      - y: shape=(B, E), dtype=float32
     Dependencies: none
     PyTorch Reference:
-    def reference_split_heads(x, w):
-        return x.reshape(x.shape[0], w.shape[0], w.shape[1]) * w
+    def reference_double_half(x):
+        return x * 2
     ```
     """
 
