@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tilespec.assemble import Assembler, Assembly, Job
+from tilespec.assemble import Assembler, Assembly, Job, findings
 from tilespec.diagnostics import Diagnostic, SourceText, Span
+from tilespec.model import build_model
 from tilespec.progress import Progress
-from tilespec.rules import target as rules
-from tilespec.syntax import read_source
+from tilespec.syntax import parse, read_source
 
 __all__ = ["compile_packages"]
 
@@ -35,7 +36,6 @@ def compile_packages(
                     for aligned in (True, False)
                 ]
     progress.begin("compile", len(work))
-    findings: list[Diagnostic] = []
     try:
         with Assembler(jobs) as assembler:
             results = assembler.compile_all(
@@ -44,9 +44,15 @@ def compile_packages(
             )
     finally:
         progress.end()
+    by_kernel: dict[tuple[Path, Path, str], list[Assembly]] = {}
     for (job, spec, kernel_id), result in zip(work, results, strict=True):
-        findings += _findings(job, spec, kernel_id, result)
-    return findings
+        by_kernel.setdefault((spec, job.module_path, kernel_id), []).append(result)
+    found: list[Diagnostic] = []
+    for (spec, module, kernel_id), assemblies in by_kernel.items():
+        source, span = _declared(spec, kernel_id)
+        locate = partial(_spec_span, module.read_text(encoding="utf-8").splitlines(), source)
+        found += findings(assemblies, source, span, locate, kernel=kernel_id)
+    return found
 
 
 def _job(folder: Path, kernel_id: str, launch: Mapping[str, Any], target: str, *, aligned: bool) -> Job:
@@ -60,33 +66,24 @@ def _job(folder: Path, kernel_id: str, launch: Mapping[str, Any], target: str, *
     )
 
 
-def _findings(job: Job, spec: Path, kernel_id: str, result: Assembly) -> list[Diagnostic]:
-    error = result.error
-    if error is None:
-        return []
+def _declared(spec: Path, kernel_id: str) -> tuple[SourceText, Span | None]:
+    """Return the text of a spec and the place of one kernel in it."""
     source, _ = read_source(spec)
-    if source is None:
-        source = SourceText(spec.as_posix(), "")
-    target = job.target or "this GPU"
-    made = {
-        "refused": rules.KernelRefused(kernel_id, target, error.message),
-        "unsupported": rules.UnsupportedOnTarget(kernel_id, target, error.message),
-    }
-    rule = made.get(error.kind) or rules.KernelRefused(kernel_id, target, f"{error.kind}: {error.message}")
-    place = f"{job.module_path.as_posix()}:{error.line}" if error.line else job.module_path.as_posix()
-    return [
-        rule.at(source, _spec_span(job.module_path, error.line, source), notes=(f"generated at {place}",))
-    ]
+    if source is None:  # gone since the build read it
+        return SourceText(spec.as_posix(), ""), None
+    model, _ = build_model(parse(source)[0])
+    spans = {} if model is None else {kernel.id: kernel.span for kernel in model.kernels}
+    return source, spans.get(kernel_id)
 
 
-def _spec_span(module: Path, line: int | None, source: SourceText) -> Span | None:
-    """Return the spec line named by the last comment at or above a generated line."""
-    if line is None:
-        return None
-    for text in reversed(module.read_text(encoding="utf-8").splitlines()[:line]):
+def _spec_span(generated: Sequence[str], source: SourceText, line: int) -> Span | None:
+    """Return the spec line that is named by the last comment at or above a generated line of the same function."""
+    for text in reversed(generated[:line]):
         found = _SPEC_LINE.match(text)
         if found and int(found[1]) <= source.line_count:
             start = source.line_start(int(found[1]))
             content = source.line(int(found[1]))
             return Span(start + len(content) - len(content.lstrip()), start + len(content.rstrip()))
+        if text.startswith("def "):
+            return None
     return None
