@@ -221,7 +221,7 @@ def _product_of(symbol: str, exprs: Sequence[Expr]) -> dict[str, Expr] | None:
         and all(item.count(name) == 1 for item in using)
         and all(symbol in item for item in monomials if name in item)
     ]
-    if len(group) < 2 or symbol not in group:  # noqa: PLR2004 - a product has two factors
+    if len(group) < 2 or symbol not in group:
         return None
     return {group[0]: sym("_".join(group)), **{name: const(1) for name in group[1:]}}
 

@@ -28,6 +28,10 @@ _ITEMSIZE = {
     "int16": 2,
 } | dict.fromkeys(("bool", "int8", "uint8", "float8_e4m3fn", "float8_e5m2"), 1)
 
+_LOCALS = ("plan", "outputs", "stream", "grid", "kernel", "arguments")
+_FUNCTIONS = ("allocate", "any", "bool", "float", "int", "max", "min", "plan_for", "steps", "tuple")
+"""What a launcher calls where arguments are variables."""
+
 
 @dataclass(frozen=True)
 class LaunchText:
@@ -38,6 +42,8 @@ class LaunchText:
     allocate_body: tuple[str, ...]
     steps_body: tuple[str, ...]
     names: dict[str, str]
+    aliases: dict[str, str]
+    """Other names of functions whose own name an argument, output or dim has."""
 
 
 def bind_symbols(tensors: Sequence[Tensor], equations: Mapping[str, Expr]) -> list[tuple[str, str]] | str:
@@ -126,7 +132,8 @@ def write_launcher(
         settle(_key_lines(program)),
         settle(allocate_body),
         settle(steps_body),
-        {name: local_name(name, taken) for name in ("plan", "outputs", "stream", "grid", "kernel", "arguments")},
+        {name: local_name(name, taken) for name in (*_LOCALS, *_FUNCTIONS)},
+        {name: local_name(name, taken) for name in _FUNCTIONS if name in taken},
     )
 
 
@@ -161,7 +168,7 @@ def _checks(program: Program, symbols: Sequence[tuple[str, str]]) -> list[str]:
         rank = len(tensor.shape)
         lines += [
             f"if {tensor.name}.dim() != {rank}:",
-            f'    raise ValueError(f"{tensor.name}: expected {rank} dims ({_dims(tensor)}), got shape {{tuple({tensor.name}.shape)}}")',
+            f'    raise ValueError(f"{tensor.name}: expected {rank} dims ({_dims(tensor)}), got shape {{<tuple>({tensor.name}.shape)}}")',
         ]
     pairs = ", ".join(f'("{item.name}", {item.name})' for item in program.inputs)
     # The interpreter's stand-in for a device is the CPU; a launch elsewhere than on the current kind of device is refused.
@@ -256,12 +263,14 @@ def _block(item: AxisPlan) -> str:
         if extent.value is not None:
             covered = 1 << max(extent.value - 1, 0).bit_length()
             return str(max(rule.least, min(covered, rule.cap or covered)))
-        bounded = f"min({rule.cap}, {cover})" if rule.cap else cover
-        return f"max({rule.least}, {bounded})" if rule.least > 1 else bounded
+        bounded = f"<min>({rule.cap}, {cover})" if rule.cap else cover
+        return f"<max>({rule.least}, {bounded})" if rule.least > 1 else bounded
     assert isinstance(rule, Fill)  # noqa: S101 - the last kind
     beside = " // ".join(rule.others)
     return (
-        f"min({cover}, max(1, {rule.budget} // {beside}))" if rule.others else f"min({cover}, {rule.budget})"
+        f"<min>({cover}, <max>(1, {rule.budget} // {beside}))"
+        if rule.others
+        else f"<min>({cover}, {rule.budget})"
     )
 
 
@@ -278,7 +287,7 @@ def _grid(plan: KernelPlan) -> str:
 
 def _arguments(text: KernelText, scalars: Mapping[str, str]) -> str:
     parts = [_view(item) for item in text.arrays]
-    parts += [f"{kind}({name})" for name, kind in text.scalars if name in scalars]
+    parts += [f"<{kind}>({name})" for name, kind in text.scalars if name in scalars]
     return ", ".join(parts)
 
 
@@ -305,5 +314,7 @@ def _allocations(tensors: Sequence[Tensor]) -> list[str]:
     for tensor in tensors:
         shape = ", ".join(str(dim) for dim in tensor.shape)
         comma = "," if len(tensor.shape) == 1 else ""
-        lines.append(f"{tensor.name} = torch.empty(({shape}{comma}), dtype=torch.{tensor.dtype}, device=<device>)")
+        lines.append(
+            f"{tensor.name} = torch.empty(({shape}{comma}), dtype=torch.{tensor.dtype}, device=<device>)"
+        )
     return lines

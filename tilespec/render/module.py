@@ -131,6 +131,7 @@ def render_module(
                 "    ValueError: a tensor has another shape or device, or requires grad.",
             ],
             local=host.names,
+            aliases=sorted(host.aliases.items()),
             key_body=host.key_body,
             allocate_body=host.allocate_body,
             steps_body=host.steps_body,

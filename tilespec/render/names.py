@@ -18,7 +18,9 @@ from tilespec.schedule.plan import Cover, Fixed, KernelPlan
 __all__ = ["Names"]
 
 _WIDE = 64
-_RESERVED = frozenset({"ct", "torch", "math", "block", "tile", "first", "rows", "TMA_STORE", "min", "max", *HELPERS})
+_RESERVED = frozenset(
+    {"ct", "torch", "math", "block", "tile", "first", "rows", "TMA_STORE", "min", "max", "range", *HELPERS}
+)
 """Names that every kernel may use for something of its own."""
 _ASSIGNED = re.compile(r"^\s*([A-Za-z_]\w*)\s*[-+*/@]?=[^=]")
 

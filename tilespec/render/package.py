@@ -12,6 +12,9 @@ from tilespec.render.module import environment
 
 __all__ = ["class_name", "render_composed", "render_init", "render_references", "render_test"]
 
+_COMPOSED_NAMES = frozenset({"forward", "get_ident", "steps"})
+"""Names of `composed.py` itself that a kernel could have too."""
+
 
 def class_name(name: str) -> str:
     """Return the CamelCase class name of a file name: `llama_mlp` gives `LlamaMlp`."""
@@ -69,18 +72,24 @@ def render_composed(
     `inputs` are the composition's arguments in order, `outputs` its results as (kernel, output).
     """
     wiring = {(edge.consumer, edge.input): edge for edge in edges}
-    taken = {*inputs, *(kernel.id for kernel in spec.kernels)}
+    taken = {*inputs, *_COMPOSED_NAMES, class_name(spec.name)}
+    modules: dict[str, str] = {}
+    for kernel_id in spec.order:
+        modules[kernel_id] = local_name(kernel_id, taken)
+        taken.add(modules[kernel_id])
     local = {
         name: local_name(name, taken)
         for name in ("launches", "results", "stream", "grid", "kernel", "passed", "plan")
     }
     taken.update(local.values())
+    local["steps"] = local_name("steps", inputs)
     variables: dict[tuple[str, str], str] = {}
     body: list[str] = []
     for kernel_id in spec.order:
         kernel = spec.kernel(kernel_id)
         sources = {
-            item.name: _source(wiring.get((kernel_id, item.name)), item.name, variables) for item in kernel.inputs
+            item.name: _source(wiring.get((kernel_id, item.name)), item.name, variables)
+            for item in kernel.inputs
         }
         tensors = [sources[item.name] for item in kernel.tensors]
         scalars = [sources[item.name] for item in kernel.scalars]
@@ -91,10 +100,10 @@ def render_composed(
             variables[kernel_id, output.name] = name
             names.append(name)
         body += [
-            f"{local['plan']} = {kernel_id}.plan_for({', '.join(tensors)})",
-            f"{', '.join(names)}{',' if len(names) == 1 else ''} = {kernel_id}.allocate({local['plan']})",
+            f"{local['plan']} = {modules[kernel_id]}.plan_for({', '.join(tensors)})",
+            f"{', '.join(names)}{',' if len(names) == 1 else ''} = {modules[kernel_id]}.allocate({local['plan']})",
             f"if {' or '.join(f'{name}.numel()' for name in names)}:",
-            f"    {local['launches']} += {kernel_id}.steps({', '.join([local['plan'], *tensors, *scalars, *names])})",
+            f"    {local['launches']} += {modules[kernel_id]}.steps({', '.join([local['plan'], *tensors, *scalars, *names])})",
         ]
     signature: list[str] = []
     defaults: dict[str, str] = {}
@@ -106,7 +115,7 @@ def render_composed(
             arguments.append(f"{name}: {item.kind} scalar")
         else:
             arguments.append(f"{name}: {_form(item)}")
-    for name in reversed(inputs):
+    for name in reversed(list(inputs)):
         optional = name in defaults and len(signature) == sum("=" in part for part in signature)
         signature.insert(0, f"{name}={defaults[name]}" if optional else name)
     returns = []
@@ -119,7 +128,10 @@ def render_composed(
         .get_template("pytorch/composed.py.j2")
         .render(
             name=spec.name,
-            kernels=sorted({kernel.id for kernel in spec.kernels}),
+            kernels=[
+                kernel_id if name == kernel_id else f"{kernel_id} as {name}"
+                for kernel_id, name in sorted(modules.items())
+            ],
             parameters=list(inputs),
             signature=signature,
             defaults=defaults,

@@ -38,12 +38,17 @@ DTYPE_ALIASES: Mapping[str, str] = {
 
 
 def is_safe_name(name: str) -> bool:
-    """Whether a name can stand in generated code: an ASCII identifier, no keyword, no leading underscore."""
+    """Whether a name can stand in generated code: an ASCII identifier, no keyword, no leading underscore.
+
+    Nor what tile extents of generated kernels are called.
+    """
     return (
         bool(_SAFE.fullmatch(name))
         and not keyword.iskeyword(name)
         and name not in _TAKEN
         and "__" not in name
+        and name != "TMA_STORE"
+        and not name.startswith("BLOCK_")
     )
 
 
