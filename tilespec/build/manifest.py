@@ -98,6 +98,8 @@ def _launch(name: str, text: KernelText, sizes: Mapping[str, int]) -> dict[str, 
             "dtype": array.tensor.dtype,
             "rank": rank,
         }
+        if array.strides:
+            entry["overlaps"] = True
         arguments.append(entry)
     kinds = {"float": "float32", "int": "int32", "bool": "bool"}
     arguments += [{"kind": "scalar", "name": item, "dtype": kinds[kind]} for item, kind in text.scalars]

@@ -10,7 +10,7 @@ from tilespec.model.types import Kernel
 from tilespec.reference.graph import Argument, Graph, Ref
 from tilespec.schedule.plan import ModulePlan
 
-__all__ = ["stages"]
+__all__ = ["schedule_text", "stages"]
 
 
 def stages(
@@ -27,7 +27,7 @@ def stages(
     if program is not None:
         lines += ["## Tile program", "", print_program(program).rstrip(), ""]
     if plan is not None:
-        lines += ["## Schedule", "", *_schedule(plan), ""]
+        lines += ["## Schedule", "", *schedule_text(plan).splitlines(), ""]
     if code is not None:
         lines += ["## Code", "", code.rstrip(), ""]
     return "\n".join(lines)
@@ -52,6 +52,11 @@ def _argument(item: Argument) -> str:
     if isinstance(item, tuple):
         return f"[{', '.join(_argument(part) for part in item)}]"
     return str(item)
+
+
+def schedule_text(plan: ModulePlan) -> str:
+    """Return launches, variants, roles of axes and why families declined."""
+    return "".join(f"{line}\n" for line in _schedule(plan))
 
 
 def _schedule(plan: ModulePlan) -> Iterator[str]:

@@ -294,6 +294,13 @@ def _arguments(text: KernelText, scalars: Mapping[str, str]) -> str:
 def _view(array: ArrayParameter) -> str:
     code = array.tensor.name
     shape = array.shape
+    if shape is not None and array.strides:
+        steps = [
+            f"{code}.stride({dim})" if times == ONE else f"{_factor(times)} * {code}.stride({dim})"
+            for dim, times in array.strides
+        ]
+        sizes = ", ".join(str(dim) for dim in shape)
+        return f"{code}.as_strided(({sizes}), ({', '.join(steps)}))"
     if shape is not None:
         code += f".reshape({', '.join(str(dim) for dim in shape)})"
     if array.cuts:
@@ -307,6 +314,11 @@ def _view(array: ArrayParameter) -> str:
             slices.append(f"{start}:{stop}" + (f":{step}" if step != 1 else ""))
         code += f"[{', '.join(slices)}]"
     return code
+
+
+def _factor(times: Expr) -> str:
+    text = str(times)
+    return text if text.isidentifier() or text.isdigit() else f"({text})"
 
 
 def _allocations(tensors: Sequence[Tensor]) -> list[str]:

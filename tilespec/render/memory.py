@@ -22,13 +22,17 @@ class Memory(Values):
         shape = access.shape if isinstance(access, TileAccess) else None
         cuts = tuple(dim.cut for dim in access.dims) if isinstance(access, TileAccess) else ()
         cuts = cuts if any(cuts) else ()
+        strides: tuple[tuple[int, Expr], ...] = ()
+        if isinstance(access, TileAccess) and access.strided:
+            strides = tuple(dim.source for dim in access.dims if dim.source is not None)
+        view = (tensor, shape, cuts, written, strides)
         for item in self.arrays:
-            if (item.tensor, item.shape, item.cuts, item.written) == (tensor, shape, cuts, written):
+            if (item.tensor, item.shape, item.cuts, item.written, item.strides) == view:
                 return item.name
         name = self.argument(tensor.name)
         if any(item.name == name for item in self.arrays):
             name = self.unique(name)
-        self.arrays.append(ArrayParameter(name, tensor, shape, cuts, written))
+        self.arrays.append(ArrayParameter(name, *view))
         return name
 
     def tile_place(

@@ -18,13 +18,17 @@ Frame = tuple[AxisAtom, ...]
 
 @dataclass(frozen=True, slots=True)
 class ArrayParameter:
-    """One array argument: a view of a tensor. `shape` None means the tensor as it is."""
+    """One array argument: a view of a tensor. `shape` None means the tensor as it is.
+
+    `strides` are those of an overlapping view, as (dim of the tensor, multiple of its stride).
+    """
 
     name: str
     tensor: Tensor
     shape: tuple[Expr, ...] | None
     cuts: tuple[tuple[Expr, Expr, int] | None, ...]
     written: bool
+    strides: tuple[tuple[int, Expr], ...] = ()
 
 
 @dataclass(frozen=True)

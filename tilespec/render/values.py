@@ -142,7 +142,6 @@ class Values(Names, ABC):
             if isinstance(item, SymbolAtom):
                 self.sizes[item.name] = None
                 return self.argument(item.name)
-                return item.name
             if isinstance(item, AxisAtom) and self.tiled(item):
                 return self.positions(item, frame, scope).code
             return item.name  # type: ignore[union-attr]

@@ -6,12 +6,13 @@ either one tile axis or one scalar index. `gather` and `scatter` serve the rest.
     x[m // S, m % S, d]  of (B, S, D)       x.reshape(B * S, D), dims (m, d)
     q[b, h, s, d]  from  p[b, s, h*E + d]   p.reshape(B, S, H, E), dims (b, s, h, d)
     x[b, s, d + E]       of (B, S, 2*E)     x[:, :, E:2*E], dims (b, s, d)
+    x[n, 2*w + k, c]     of (N, W, C)       dims (n, w, k, c) with strides (N's, 2 W's, W's, C's): a sliding window
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tilespec.ir.nodes import Node
 from tilespec.model.dims import ONE, ZERO, AxisAtom, Expr
@@ -22,20 +23,29 @@ __all__ = ["Dim", "Gather", "TileAccess", "find_access"]
 
 @dataclass(frozen=True, slots=True)
 class Dim:
-    """One dim of a view: a tile axis, or a scalar index. `cut` slices the dim: (start, length, step)."""
+    """One dim of a view: a tile axis, or a scalar index.
+
+    `cut` slices the dim: (start, length, step). `source` says which dim of the tensor it steps along and by how many of
+    its elements; it is None where dims were joined.
+    """
 
     size: Expr
     axis: AxisAtom | None
     index: Expr
     cut: tuple[Expr, Expr, int] | None = None
+    source: tuple[int, Expr] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TileAccess:
-    """A view whose dims are tile axes or scalar indices. `shape` is the reshape it needs, None for none."""
+    """A view whose dims are tile axes or scalar indices.
+
+    `shape` is the reshape it needs, None for none. With `strided` no reshape gives it: its dims overlap in memory.
+    """
 
     dims: tuple[Dim, ...]
     shape: tuple[Expr, ...] | None
+    strided: bool = False
 
     @property
     def cuts(self) -> bool:
@@ -62,6 +72,7 @@ def find_access(
         # A 0-d tensor is read and written as one element.
         return TileAccess((Dim(ONE, None, ZERO),), (ONE,))
     dims: list[Dim] = []
+    strided = False
     position = 0
     while position < len(index):
         item = index[position]
@@ -70,7 +81,7 @@ def find_access(
         if not any(tiled(axis) for axis in item.axes):
             if guarded and not _inside(item, extents[position]):
                 return Gather(f"index `{item}` may leave the tensor")
-            dims.append(Dim(extents[position], None, item))
+            dims.append(Dim(extents[position], None, item, source=(position, ONE)))
             position += 1
             continue
         end = position + 1
@@ -84,19 +95,48 @@ def find_access(
             run = [part for part in index[position:end] if isinstance(part, Expr)]
             whole = linear_index(run, extents[position:end])
         found = _digits(whole, size, tiled)
+        alone = end == position + 1
+        if isinstance(found, Gather) and alone and not guarded:
+            window = _window(whole, size, tiled)
+            strided = strided or window is not None
+            found = window or found
         if isinstance(found, Gather):
             return found
+        found = [
+            replace(dim, source=(position, dim.source[1]) if alone and dim.source else None) for dim in found
+        ]
         dims.extend(found)
         position = end
     axes = [dim.axis for dim in dims if dim.axis is not None]
     if len(set(axes)) != len(axes):
         return Gather("one axis indexes two dims")
     shape = tuple(dim.size for dim in dims)
+    if strided:
+        if any(dim.source is None or dim.cut for dim in dims):
+            return Gather("a sliding window beside joined or sliced dims")
+        return TileAccess(tuple(dims), shape, strided=True)
     return TileAccess(tuple(dims), None if shape == tuple(extents) else shape)
 
 
 def _inside(index: Expr, extent: Expr) -> bool:
     return index.is_nonnegative() and (extent - 1 - index.upper()).is_nonnegative()
+
+
+def _window(whole: Expr, size: Expr, tiled: Callable[[AxisAtom], bool]) -> list[Dim] | None:
+    """Read `2*w + k` as two dims that step along one of the tensor: a sliding window over it."""
+    split = whole.linear()
+    if split is None or split[1] != ZERO or not _inside(whole, size):
+        return None
+    strides = split[0]
+    if any(not stride.is_positive() for stride in strides.values()):
+        return None
+    order = sorted(strides, key=lambda item: (-(strides[item].value or 0), not tiled(item), item.name))
+    return [
+        Dim(item.extent, item, ZERO, source=(0, strides[item]))
+        if tiled(item)
+        else Dim(item.extent, None, _axis(item), source=(0, strides[item]))
+        for item in order
+    ]
 
 
 def _digits(whole: Expr, size: Expr, tiled: Callable[[AxisAtom], bool]) -> list[Dim] | Gather:
@@ -141,9 +181,11 @@ def _digits(whole: Expr, size: Expr, tiled: Callable[[AxisAtom], bool]) -> list[
             return Gather(f"index `{whole}` may leave its dim of `{width}`")
         whole_dim = start == ZERO and step == 1 and width == axis.extent
         if not tiled(axis):
-            dims.append(Dim(width, None, start + step * _axis(axis)))
+            dims.append(Dim(width, None, start + step * _axis(axis), source=(0, unit)))
         else:
-            dims.append(Dim(width, axis, ZERO, None if whole_dim else (start, axis.extent, step)))
+            dims.append(
+                Dim(width, axis, ZERO, None if whole_dim else (start, axis.extent, step), source=(0, unit))
+            )
         above = unit
     if offset != ZERO:
         return Gather(f"offset of `{whole}` is not a digit")

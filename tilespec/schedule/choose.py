@@ -10,6 +10,7 @@ from tilespec.ir.nodes import Contract, Load, Node, Program, Reduce, Scan, Store
 from tilespec.model.dims import axis, const
 from tilespec.schedule.attention import attention
 from tilespec.schedule.contraction import contraction
+from tilespec.schedule.pack import pack_operands
 from tilespec.schedule.plan import Decline, KernelPlan, Launch, ModulePlan
 from tilespec.schedule.pointwise import pointwise
 from tilespec.schedule.prepare import prepare
@@ -66,6 +67,10 @@ def _steps(program: Program, workspaces: list[Tensor]) -> list[tuple[Program, st
     """
     steps: list[tuple[Program, str | None]] = []
     program = _store_scans(program, workspaces, steps)
+    program = _store_products(program, workspaces, steps)
+    packs, packed, program = pack_operands(program)
+    steps += [(item, None) for item in packs]
+    workspaces += packed
     while True:
         total = next(
             (
@@ -153,6 +158,63 @@ def _store_scans(
                 for store in program.stores
             ),
         )
+
+
+def _store_products(
+    program: Program, workspaces: list[Tensor], steps: list[tuple[Program, str | None]]
+) -> Program:
+    """Give a product a launch of its own when the rest reduces over its rows or columns, unless one loop does both.
+
+    A block has a tile of the product, not the whole row that a softmax or a norm behind it needs.
+    """
+    while True:
+        inner = _reduced_product(program)
+        if inner is None or not isinstance(families.attention(program), Decline):
+            return program
+        axes = tuple(sorted(inner.free, key=lambda item: item.name))
+        stored = [item for store in program.stores for item in store.axes]
+        axes = tuple(sorted(axes, key=lambda item: stored.index(item) if item in stored else len(stored)))
+        workspace = Tensor(f"product_{len(workspaces) + 1}", tuple(item.extent for item in axes), inner.dtype)
+        workspaces.append(workspace)
+        index = tuple(axis_expr(item) for item in axes)
+        first = Program(
+            f"{program.name}_product",
+            program.inputs,
+            program.parameters,
+            (Store(workspace, index, inner, axes),),
+        )
+        steps += [(step, None) for step in _packed(first, workspaces)]
+        memo: dict[Node, Node] = {inner: Load(inner.dtype, workspace, index)}
+        program = replace(
+            program,
+            inputs=(*program.inputs, workspace),
+            stores=tuple(
+                replace(store, value=rewrite(store.value, lambda node: node, memo)) for store in program.stores
+            ),
+        )
+
+
+def _packed(program: Program, workspaces: list[Tensor]) -> list[Program]:
+    packs, packed, program = pack_operands(program)
+    workspaces += packed
+    return [*packs, program]
+
+
+def _reduced_product(program: Program) -> Contract | None:
+    """Return the innermost product of two matrices whose rows or columns something above it reduces."""
+    nodes = list(postorder(store.value for store in program.stores))
+    for node in nodes:
+        if not isinstance(node, Contract):
+            continue
+        left = node.left.free - node.right.free - node.bound
+        right = node.right.free - node.left.free - node.bound
+        if not left or not right:
+            continue
+        for above in nodes:
+            if isinstance(above, Reduce | Contract) and above is not node and above.bound & node.free:
+                if any(item is node for item in postorder(above.operands)):
+                    return node
+    return None
 
 
 def _is_join(node: Reduce) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tilespec.ir.nodes import Contract, Load, Node, Program, Reduce, Scan, postorder, rewrite
@@ -19,7 +20,9 @@ __all__ = [
     "merged",
     "named",
     "orient",
+    "overlaps",
     "replace_products",
+    "slides",
     "stored_axes",
     "unit_strides",
 ]
@@ -98,6 +101,31 @@ def _unit_axes(index: object, weight: int) -> dict[AxisAtom, int]:
     if split is None:
         return dict.fromkeys(index.axes, weight)
     return {item: weight for item, stride in split[0].items() if stride.value == 1}
+
+
+def slides(program: Program, item: AxisAtom) -> bool:
+    """Whether some load is indexed by an axis and another one that it overlaps: a sliding window."""
+    for node in postorder(store.value for store in program.stores):
+        if not isinstance(node, Load):
+            continue
+        for part in node.index:
+            if not isinstance(part, Expr) or item not in part.axes or len(part.axes) < 2:
+                continue
+            split = part.linear()
+            if split is None or overlaps(split[0]):
+                return True
+    return False
+
+
+def overlaps(strides: Mapping[AxisAtom, Expr]) -> bool:
+    """Whether the axes of an index are no digits of one number: two choices of them may meet."""
+    order = sorted(
+        strides, key=lambda item: strides[item].value if strides[item].value is not None else 1 << 60
+    )
+    return any(
+        not (strides[outer] - strides[inner] * inner.extent).is_nonnegative()
+        for inner, outer in itertools.pairwise(order)
+    )
 
 
 def has_scan(program: Program) -> bool:

@@ -14,6 +14,7 @@ from tilespec.schedule.common import (
     named,
     orient,
     replace_products,
+    slides,
     stored_axes,
     unit_strides,
 )
@@ -99,7 +100,9 @@ def _find_axes(program: Program) -> tuple[AxisAtom, AxisAtom, AxisAtom] | Declin
     if not rows or not columns:
         return Decline("contraction", "an operand's axes are not stored")
     unit = unit_strides(program)
-    depth = max(first.axes, key=lambda item: (unit[item], first.axes.index(item)))
+    # Steps of a sliding window come one at a time; what is contracted in tiles has a dim of its own.
+    whole = [item for item in first.axes if not slides(program, item)] or list(first.axes)
+    depth = max(whole, key=lambda item: (unit[item], item.extent.value or 1 << 30, first.axes.index(item)))
     return rows[-1], columns[-1], depth
 
 

@@ -6,7 +6,15 @@ from dataclasses import replace
 
 from tilespec.ir.nodes import Compute, Program, postorder
 from tilespec.model.dims import AxisAtom, const, product
-from tilespec.schedule.common import folded_axes, has_scan, make_plan, merged, stored_axes, unit_strides
+from tilespec.schedule.common import (
+    folded_axes,
+    has_scan,
+    make_plan,
+    merged,
+    slides,
+    stored_axes,
+    unit_strides,
+)
 from tilespec.schedule.plan import AxisPlan, Cover, Decline, Fill, Fixed, KernelPlan, Role
 
 __all__ = ["reduction"]
@@ -48,9 +56,27 @@ def reduction(program: Program, dealt: AxisAtom | None = None) -> list[KernelPla
     unit = unit_strides(program)
     everything = stored + folded
     inner = max(everything, key=lambda item: (unit[item], everything.index(item)))
+    if stored and inner in folded and slides(program, inner):
+        return [_window_reduction(program, stored, folded)]
     if inner in folded:
         return _row_reduction(program, stored, folded, inner, dealt)
     return _column_reduction(program, stored, folded, inner, dealt)
+
+
+def _window_reduction(program: Program, stored: list[AxisAtom], folded: list[AxisAtom]) -> KernelPlan:
+    """Schedule pooling and its kin: tiles of the output, one step of the window at a time."""
+    inner = stored[-1]
+    rows = stored[-2:-1]
+    axes = [
+        AxisPlan(item, Role.TILE, Cover(256))
+        if item == inner
+        else AxisPlan(item, Role.TILE, Fill(1024, (AxisPlan(inner, Role.TILE).block,)))
+        if item in rows
+        else AxisPlan(item, Role.SCALAR)
+        for item in stored
+    ]
+    axes += [AxisPlan(item, Role.STEP) for item in folded]
+    return make_plan("reduction", program, axes, [(*rows, inner)], "window", hints=(("occupancy", 4),))
 
 
 def _row_reduction(

@@ -1,0 +1,214 @@
+"""Bring the operands of a convolution into the layout that tensor cores read: one launch each, before the product.
+
+A convolution is a contraction over channels and a sliding window. Read from NCHW with a border of zeros, its tiles are
+gathers. So the input is copied once, channels last and with its border, and the weights once with channels last; then
+every load is a tile of a view.
+
+    before   y[n, o, h, w] = contract c, i, j: x[n, c, 2*h + i - 1, 2*w + j - 1] (0 outside) * k[o, c, i, j]
+    after    x_packed[n, p, q, c] = x[n, c, p - 1, q - 1] (0 outside)
+             k_packed[i, j, o, c] = k[o, c, i, j]
+             y[n, o, h, w] = contract c, i, j: x_packed[n, 2*h + i, 2*w + j, c] * k_packed[i, j, o, c]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tilespec.ir.nodes import Compute, Contract, Load, Node, Program, Store, Tensor, postorder, rewrite
+from tilespec.model.dims import ZERO, AxisAtom, Expr, axis
+from tilespec.schedule.common import overlaps
+
+__all__ = ["pack_operands"]
+
+_OPERANDS = frozenset({"float16", "bfloat16", "float32"})
+
+
+@dataclass(frozen=True)
+class _Operand:
+    """A load under casts: the load itself, and the whole operand."""
+
+    load: Load
+    whole: Node
+
+
+def pack_operands(program: Program) -> tuple[list[Program], list[Tensor], Program]:
+    """Return the packing programs, the tensors that they write, and the program that reads those.
+
+    Programs without a convolution come back unchanged.
+    """
+    taken = {item.name for item in (*program.inputs, *program.outputs)}
+    steps: list[Program] = []
+    tensors: list[Tensor] = []
+    products = [
+        node for node in postorder(store.value for store in program.stores) if isinstance(node, Contract)
+    ]
+    for node in products:
+        found = _convolution(node, program)
+        if found is None:
+            continue
+        moving, window, channels = found
+        changes: dict[Node, Node] = {}
+        for operand, made in (
+            (window, _pack_window(window.load, node, channels, _name(window.load, taken))),
+            (moving, _pack_weights(moving.load, channels, _name(moving.load, taken))),
+        ):
+            store, load = made
+            tensors.append(store.tensor)
+            steps.append(Program(f"{program.name}_pack", program.inputs, program.parameters, (store,)))
+            changes[operand.load] = load
+        memo: dict[Node, Node] = dict(changes)
+        packed = replace(
+            node,
+            left=rewrite(node.left, lambda item: item, memo),
+            right=rewrite(node.right, lambda item: item, memo),
+        )
+        swap: dict[Node, Node] = {node: packed}
+        program = replace(
+            program,
+            inputs=(*program.inputs, *tensors[-2:]),
+            stores=tuple(
+                replace(store, value=rewrite(store.value, lambda item: item, dict(swap)))
+                for store in program.stores
+            ),
+        )
+        break
+    return steps, tensors, program
+
+
+def _name(load: Load, taken: set[str]) -> str:
+    name = f"{load.tensor.name}_packed"
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
+
+
+def _convolution(node: Contract, program: Program) -> tuple[_Operand, _Operand, AxisAtom] | None:
+    """Return weights, windowed input and the channel axis of a convolution with enough channels for a tensor core."""
+    if node.operand not in _OPERANDS:
+        return None
+    sides = [_operand(node.left), _operand(node.right)]
+    if sides[0] is None or sides[1] is None:
+        return None
+    windowed = [side for side in sides if side is not None and _windows(side.load, node)]
+    if len(windowed) != 1:
+        return None
+    window = windowed[0]
+    weights = sides[0] if sides[1] is window else sides[1]
+    assert weights is not None  # noqa: S101 - as tested
+    if any(
+        not isinstance(item, Expr) or item.linear() is None
+        for item in (*window.load.index, *weights.load.index)
+    ):
+        return None
+    channels = [
+        item
+        for item in node.axes
+        if item.extent.value != 1
+        and not _in_window(item, window.load)
+        and any(isinstance(part, Expr) and item in part.axes for part in window.load.index)
+    ]
+    output = [
+        item
+        for item in weights.load.free - node.bound
+        if item not in window.load.free and any(item in store.axes for store in program.stores)
+    ]
+    if len(channels) != 1 or not output:
+        return None
+    if any(
+        sum(channels[0] in part.axes for part in side.load.index if isinstance(part, Expr)) != 1
+        for side in (window, weights)
+    ):
+        return None
+    return weights, window, channels[0]
+
+
+def _operand(node: Node) -> _Operand | None:
+    inner = node
+    while isinstance(inner, Compute) and inner.op == "cast":
+        inner = inner.args[0]
+    return _Operand(inner, node) if isinstance(inner, Load) else None
+
+
+def _in_window(item: AxisAtom, load: Load) -> bool:
+    """Whether an axis shares an index with another one that it slides along, or is offset."""
+    for part in load.index:
+        if not isinstance(part, Expr) or item not in part.axes:
+            continue
+        split = part.linear()
+        if split is not None and (split[1] != ZERO or overlaps(split[0])):
+            return True
+    return False
+
+
+def _windows(load: Load, node: Contract) -> bool:
+    for part in load.index:
+        if not isinstance(part, Expr):
+            return False
+        split = part.linear()
+        if split is None:
+            return False
+        if (
+            set(split[0]) & node.bound
+            and (len(split[0]) > 1 or split[1] != ZERO)
+            and _slides_or_offset(split)
+        ):
+            return True
+    return False
+
+
+def _slides_or_offset(split: tuple[dict[AxisAtom, Expr], Expr]) -> bool:
+    return split[1] != ZERO or overlaps(split[0])
+
+
+def _pack_window(load: Load, node: Contract, channels: AxisAtom, name: str) -> tuple[Store, Load]:
+    """Pack the input: spatial dims with their border, in order, then the channels."""
+    parts = [part for part in load.index if isinstance(part, Expr)]
+    last = next(place for place, part in enumerate(parts) if channels in part.axes)
+    order = [place for place in range(len(parts)) if place != last] + [last]
+    shape: list[Expr] = []
+    read: list[Expr] = [ZERO] * len(parts)
+    moved: list[Expr] = []
+    axes: list[AxisAtom] = []
+    index: list[Expr] = []
+    for place in order:
+        split = parts[place].linear()
+        assert split is not None  # noqa: S101 - _convolution asked
+        strides, offset = split
+        slides = place != last and bool(set(strides) & node.bound or offset != ZERO)
+        extent = (parts[place] - offset).upper() + 1 if slides else load.tensor.shape[place]
+        item = axis(f"p{place}", extent)
+        shape.append(extent)
+        index.append(item)
+        read[place] = item + offset if slides else item
+        moved.append(parts[place] - offset if slides else parts[place])
+        if item.axis is not None:
+            axes.append(item.axis)
+    tensor = Tensor(name, tuple(shape), load.tensor.dtype)
+    fill = load.fill
+    inside = all(read[place] == index[order.index(place)] for place in range(len(parts)))
+    value = Load(load.dtype, load.tensor, tuple(read), None if inside else fill, load.span)
+    return (
+        Store(tensor, tuple(index), value, tuple(axes)),
+        Load(load.dtype, tensor, tuple(moved), None, load.span),
+    )
+
+
+def _pack_weights(load: Load, channels: AxisAtom, name: str) -> tuple[Store, Load]:
+    """Pack the weights: the window first, then output channels, then the channels."""
+    parts = [part for part in load.index if isinstance(part, Expr)]
+    last = next(place for place, part in enumerate(parts) if channels in part.axes)
+    # Torch lays weights out as (out, in, window): the window in front, out and in behind it.
+    front = [place for place in range(2, len(parts)) if place != last]
+    order = [*front, *(place for place in range(len(parts)) if place not in front and place != last), last]
+    index: list[Expr] = [axis(f"p{place}", load.tensor.shape[place]) for place in range(len(parts))]
+    tensor = Tensor(name, tuple(load.tensor.shape[place] for place in order), load.tensor.dtype)
+    axes = tuple(index[place].axis for place in order)
+    value = Load(load.dtype, load.tensor, tuple(index), None, load.span)
+    store = Store(
+        tensor,
+        tuple(index[place] for place in order),
+        value,
+        tuple(item for item in axes if item is not None),
+    )
+    return store, Load(load.dtype, tensor, tuple(parts[place] for place in order), None, load.span)
