@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from tilespec.ir.nodes import Program
 from tilespec.ir.print import print_program
+from tilespec.model.dims import Expr
 from tilespec.model.types import Kernel
 from tilespec.reference.graph import Argument, Graph, Ref
-from tilespec.schedule.plan import ModulePlan
+from tilespec.schedule.plan import BlockRule, Fill, Fixed, ModulePlan
 
 __all__ = ["schedule_text", "stages"]
 
@@ -64,12 +65,30 @@ def _schedule(plan: ModulePlan) -> Iterator[str]:
         if len(plan.launches) > 1:
             yield f"launch {number} of {len(plan.launches)}"
         for variant in launch.variants:
-            condition = "otherwise" if variant.condition is None else f"where {variant.condition} >= 0"
+            condition = "otherwise" if variant.condition is None else f"where {_condition(variant.condition)}"
             yield f"{variant.family}, {variant.name}, {condition if len(launch.variants) > 1 else 'for all sizes'}"
             for item in variant.axes:
-                rule = "" if item.rule is None else f", {item.rule}"
+                rule = "" if item.rule is None else f", {_rule(item.rule)}"
                 yield f"  {item.axis.name} of {item.axis.extent}: {item.role.value}{rule}"
             if variant.hints:
                 yield f"  hints: {', '.join(f'{name}={value}' for name, value in variant.hints)}"
     for decline in plan.declined:
         yield f"{decline.family} declined: {decline.reason}"
+
+
+def _condition(condition: Expr) -> str:
+    """Return a condition with its constant on the right: `D <= 4096`."""
+    limit = Expr.wrap(next((value for monomial, value in condition.terms if not monomial), 0))
+    sizes = condition - limit
+    return f"{-sizes} <= {limit}" if (-sizes).is_nonnegative() else f"{sizes} >= {-limit}"
+
+
+def _rule(rule: BlockRule) -> str:
+    if isinstance(rule, Fixed):
+        return f"{rule.value} elements"
+    if isinstance(rule, Fill):
+        beside = f" with {' and '.join(rule.others)}" if rule.others else ""
+        return f"as many as fill {rule.budget} elements{beside}"
+    limits = [f"at least {rule.least}"] if rule.least > 1 else []
+    limits += [f"at most {rule.cap}"] if rule.cap else []
+    return ", ".join(["the power of two that covers it", *limits])

@@ -1,0 +1,170 @@
+"""Building: the same input gives the same bytes, an unchanged package is left alone, a stale one is noticed."""
+
+from __future__ import annotations
+
+import json
+import os
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+
+from tests.unit.pipeline.packages import DOUBLE, TWO_STEPS
+from tilespec.build.digest import text_digest
+from tilespec.pipeline import BuildOptions, build_paths
+
+END_TO_END = """
+---
+## Composition Notes
+def reference_all(x):
+    return (x * 3).sum(dim=-1)
+"""
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    path = tmp_path / "probe.tilespec"
+    path.write_text(TWO_STEPS)
+    return path
+
+
+def build(spec: Path, out: Path, *, check: bool = False) -> tuple[str, list[str]]:
+    report = build_paths([spec], BuildOptions(out=out, check=check))
+    return report.files[0].status, [finding.code for finding in report.findings]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != ".lock"
+    }
+
+
+def test_the_same_input_gives_the_same_bytes(spec: Path, tmp_path: Path):
+    for out in ("one", "two"):
+        assert build(spec, tmp_path / out) == ("built", [])
+    first, second = contents(tmp_path / "one"), contents(tmp_path / "two")
+    assert first == second
+    assert set(first) == {
+        "probe/__init__.py",
+        "probe/composed.py",
+        "probe/kernels/__init__.py",
+        "probe/kernels/scaled.py",
+        "probe/kernels/totals.py",
+        "probe/manifest.json",
+        "probe/reference.py",
+        "probe/test_probe.py",
+    }
+
+
+def digests(path: str) -> dict[str, str]:
+    out = Path(path)
+    build(out.parent / "probe.tilespec", out)
+    return {name: text_digest(data.decode()) for name, data in contents(out).items()}
+
+
+def test_another_process_with_other_hashing_gives_the_same_bytes(
+    spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PYTHONHASHSEED", "12345")
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        there = pool.submit(digests, os.fspath(tmp_path / "there"))
+        build(spec, tmp_path / "here")
+        here = {name: text_digest(data.decode()) for name, data in contents(tmp_path / "here").items()}
+        assert there.result() == here
+
+
+def test_building_again_touches_nothing(spec: Path, tmp_path: Path):
+    out = tmp_path / "build"
+    build(spec, out)
+    before = {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()}
+    assert build(spec, out) == ("unchanged", [])
+    assert {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()} == before
+
+
+def test_check_writes_nothing_and_says_what_is_stale(spec: Path, tmp_path: Path):
+    out = tmp_path / "build"
+    assert build(spec, out, check=True) == ("stale", ["TS721"])
+    assert not out.exists()
+    build(spec, out)
+    assert build(spec, out, check=True) == ("unchanged", [])
+    before = contents(out)
+    spec.write_text(TWO_STEPS.replace("* 3", "* 4"))
+    assert build(spec, out, check=True) == ("stale", ["TS721"])
+    assert contents(out) == before
+    spec.write_text(TWO_STEPS)
+    kernel = out / "probe" / "kernels" / "scaled.py"
+    kernel.write_text(kernel.read_text() + "\n")
+    assert build(spec, out, check=True) == ("stale", ["TS721"])
+    assert build(spec, out) == ("built", [])
+    assert contents(out) == before
+
+
+def test_a_kernel_that_left_the_spec_leaves_the_package(spec: Path, tmp_path: Path):
+    build(spec, tmp_path / "build")
+    spec.write_text(DOUBLE)
+    assert build(spec, tmp_path / "build") == ("built", [])
+    kernels = tmp_path / "build" / "probe" / "kernels"
+    assert sorted(path.name for path in kernels.glob("*.py")) == ["__init__.py", "double.py"]
+
+
+def test_a_spec_with_errors_leaves_the_package(spec: Path, tmp_path: Path):
+    out = tmp_path / "build"
+    build(spec, out)
+    before = contents(out)
+    spec.write_text(TWO_STEPS.replace("return x * 3", "return z * 3"))
+    status, codes = build(spec, out)
+    assert (status, codes) == ("failed", ["TS404"])
+    assert contents(out) == before
+
+
+def test_a_folder_that_can_not_be_written_is_a_finding(spec: Path, tmp_path: Path):
+    # A file where the folder should be fails for root, too, whom permissions don't stop.
+    (tmp_path / "build").write_text("in the way\n")
+    assert build(spec, tmp_path / "build") == ("failed", ["TS921"])
+
+
+def build_there(place: tuple[str, str]) -> str:
+    spec, out = place
+    return build(Path(spec), Path(out))[0]
+
+
+def test_two_builds_at_once_leave_one_whole_package(spec: Path, tmp_path: Path):
+    out = tmp_path / "build"
+    place = (os.fspath(spec), os.fspath(out))
+    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+        assert set(pool.map(build_there, [place, place])) <= {"built", "unchanged"}
+    assert build(spec, out, check=True) == ("unchanged", [])
+    build(spec, tmp_path / "alone")
+    assert contents(out) == contents(tmp_path / "alone")
+
+
+def test_the_manifest_says_what_was_built(spec: Path, tmp_path: Path):
+    out = tmp_path / "build"
+    spec.write_text(TWO_STEPS + END_TO_END)
+    build(spec, out)
+    manifest = json.loads((out / "probe" / "manifest.json").read_text())
+    assert manifest["order"] == ["scaled", "totals"]
+    assert manifest["outputs"] == [["totals", "total"]]
+    (edge,) = (item for item in manifest["wiring"] if item["producer"] is not None)
+    assert (edge["producer"], edge["output"], edge["consumer"], edge["input"]) == (
+        "scaled",
+        "y",
+        "totals",
+        "y",
+    )
+    assert not edge["inferred"]
+    assert set(manifest["files"]) == set(contents(out / "probe")) - {"manifest.json"}
+    assert {item["op"]: item["kernels"] for item in manifest["coverage"]} == {
+        "mul": ["scaled"],
+        "sum": ["totals"],
+    }
+    for kernel in ("scaled", "totals"):
+        launches = manifest["kernels"][kernel]["targets"]["sm_90"]
+        source = (out / "probe" / "kernels" / f"{kernel}.py").read_text()
+        for launch in launches:
+            assert f"{launch['function']}(" in source or f"{launch['function']} = " in source
+            assert {item["kind"] for item in launch["arguments"]} <= {"array", "scalar", "constant"}
+        assert manifest["kernels"][kernel]["schedule"][0]["family"] in {"pointwise", "reduction"}
