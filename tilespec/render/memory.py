@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilespec.ir.nodes import Const, Load, Node, Parameter, Store, Tensor
-from tilespec.model.dims import AxisAtom
+from tilespec.model.dims import AxisAtom, Expr
 from tilespec.render.ops import constant
 from tilespec.render.scope import ArrayParameter, Frame, Scope
 from tilespec.render.text import Text, atom, binary, tuple_text

@@ -15,7 +15,7 @@ from tilespec.diagnostics import SourceText
 from tilespec.ir.nodes import Tensor
 from tilespec.model.dims import Expr
 from tilespec.render.kernel import KernelText, write_kernel
-from tilespec.render.launcher import write_launcher
+from tilespec.render.launcher import local_name, write_launcher
 from tilespec.render.ops import HELPERS
 from tilespec.schedule.plan import Cover, Fill, Fixed, ModulePlan
 
@@ -83,12 +83,14 @@ def render_module(
     """
     program = plan.program
     functions: list[list[tuple[str, KernelText]]] = []
-    for number, launch in enumerate(plan.launches, 1):
-        part = f"_{number}" if len(plan.launches) > 1 else ""
+    taken: set[str] = set()
+    for launch in plan.launches:
+        stem = local_name(launch.program.name, taken)
+        taken.add(stem)
         variants: list[tuple[str, KernelText]] = []
         for variant in launch.variants:
             tail = f"_{variant.name}" if len(launch.variants) > 1 else ""
-            variants.append((f"{program.name}{part}{tail}_kernel", write_kernel(variant, source)))
+            variants.append((f"{stem}{tail}_kernel", write_kernel(variant, source)))
         functions.append(variants)
     flat = [item for variants in functions for item in variants]
     scalars = dict(program.parameters)

@@ -169,7 +169,7 @@ def _store_products(
     """
     while True:
         inner = _reduced_product(program)
-        if inner is None or not isinstance(families.attention(program), Decline):
+        if inner is None or not isinstance(attention(program), Decline):
             return program
         axes = tuple(sorted(inner.free, key=lambda item: item.name))
         stored = [item for store in program.stores for item in store.axes]
@@ -189,7 +189,8 @@ def _store_products(
             program,
             inputs=(*program.inputs, workspace),
             stores=tuple(
-                replace(store, value=rewrite(store.value, lambda node: node, memo)) for store in program.stores
+                replace(store, value=rewrite(store.value, lambda node: node, memo))
+                for store in program.stores
             ),
         )
 

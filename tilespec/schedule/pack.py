@@ -54,7 +54,14 @@ def pack_operands(program: Program) -> tuple[list[Program], list[Tensor], Progra
         ):
             store, load = made
             tensors.append(store.tensor)
-            steps.append(Program(f"{program.name}_pack", program.inputs, program.parameters, (store,)))
+            steps.append(
+                Program(
+                    f"{program.name}_pack_{operand.load.tensor.name}",
+                    program.inputs,
+                    program.parameters,
+                    (store,),
+                )
+            )
             changes[operand.load] = load
         memo: dict[Node, Node] = dict(changes)
         packed = replace(
