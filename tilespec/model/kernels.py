@@ -8,6 +8,7 @@ from typing import Any, Literal, cast
 from tilespec.diagnostics import Label
 from tilespec.model.dtypes import FLOATS, canonical_dtype
 from tilespec.model.expressions import ExpressionFault, to_number
+from tilespec.model.generate import MOST_STEPS, Budget, generate_reference
 from tilespec.model.operations import find_operation, suggest_operation
 from tilespec.model.symbols import Report, Symbols
 from tilespec.model.types import (
@@ -54,6 +55,7 @@ _NEAR_KINDS = {
 _LAYOUTS = ("contiguous", "channels_last")
 _DEF = re.compile(r"^[ \t]*def[ \t]+(\w+)", re.MULTILINE)
 _MOST_GUESSES = 100
+_MOST_STEPS = 20 * MOST_STEPS
 _NUMERICS = ("accumulate", "tf32", "approximate", "tolerance")
 
 
@@ -66,6 +68,7 @@ class KernelBuilder:
         self.symbols = symbols
         self.report = report
         self.unknown_operations = 0
+        self.budget = Budget(_MOST_STEPS)
         self.file_numerics = self.settings(tree.numerics)
         self.file_kept = self.kept(tree.kept)
 
@@ -89,7 +92,7 @@ class KernelBuilder:
             for row in (*node.bench, *self.tree.bench)
             if (sizes := self.bench(row, good_inputs, good_outputs, shared=row in self.tree.bench))
         )
-        return Kernel(
+        kernel = Kernel(
             id=node.id.text,
             span=node.id.span,
             description=node.description.text if node.description else "",
@@ -104,6 +107,11 @@ class KernelBuilder:
             kept=kept,
             bench=bench,
         )
+        if kernel.reference is None and self.budget.left > 0:
+            written = generate_reference(self.source, kernel, self.budget)
+            if isinstance(written, ReferenceText):
+                return kernel.model_copy(update={"reference": written})
+        return kernel
 
     # inputs and outputs
 

@@ -42,7 +42,7 @@ log10 ; log10|log ; x.log10()
 log1p ; log1p|log ; x.log1p()
 sin sine ; sin ; x.sin()
 cos cosine ; cos ; x.cos()
-tan ; tan|sin&cos ; x.tan()
+tan ; tan / sin&cos ; x.tan()
 asin ; asin ; x.asin()
 acos ; acos ; x.acos()
 atan ; atan ; x.atan()
@@ -59,9 +59,9 @@ fmod remainder mod modulo ; fmod|remainder ; a % b
 floor_divide ; floor_divide|div|floor ; a // b
 maximum elementwise_max ; maximum|where|clamp|clamp_min|relu ; torch.maximum(a, b)
 minimum elementwise_min ; minimum|where|clamp|clamp_max ; torch.minimum(a, b)
-clamp clip clamp_min clamp_max ; clamp|clamp_min|clamp_max|hardtanh|relu|minimum&maximum|where ; x.clamp(low, high)
-lerp interpolate_linear ; lerp|mul&add|where ; a + w * (b - a)
-addcmul fma multiply_add mul_add ; addcmul|mul&add|addmm ; a + b * c
+clamp clip clamp_min clamp_max ; clamp|clamp_min|clamp_max|hardtanh|relu|where / minimum&maximum ; x.clamp(low, high)
+lerp interpolate_linear ; lerp / mul&add / where ; a + w * (b - a)
+addcmul fma multiply_add mul_add ; addcmul / mul&add / addmm ; a + b * c
 where select_where masked_fill mask masking causal_mask apply_mask masked_select_where ; where|masked_fill|mul|add|tril|triu|bitwise_and|logical_and ; torch.where(m, a, b)
 compare comparison eq ne lt le gt ge equal greater less ; eq|ne|lt|le|gt|ge ; a < b
 logical_and logical_or logical_not logical_xor bitwise_and bitwise_or bitwise_not bitwise_xor ; logical_and|logical_or|logical_not|logical_xor|bitwise_and|bitwise_or|bitwise_not|bitwise_xor|eq|ne ; a & b

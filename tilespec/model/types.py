@@ -36,16 +36,21 @@ class _Model(BaseModel):
 class ReferenceText(_Model):
     """Reference code as it stands in the file, dedented.
 
-    Line `n` of `text` (from 1) is line `first_line + n - 1` of the file, shifted right by `indent` columns.
+    Line `n` of `text` (from 1) is line `first_line + n - 1` of the file, shifted right by `indent` columns. Of a text
+    that was generated, `generated` has the place in the file that each line comes from.
     """
 
     source: SourceText
     text: str
     first_line: int
     indent: int = 0
+    generated: tuple[Span, ...] = ()
 
     def span(self, line: int, column: int, end_line: int, end_column: int) -> Span:
         """Map an `ast` position (lines from 1, columns from 0) to the file."""
+        if self.generated:
+            last = len(self.generated)
+            return self.generated[min(line, last) - 1].to(self.generated[min(end_line, last) - 1])
 
         def offset(at_line: int, at_column: int) -> int:
             return self.source.line_start(self.first_line + at_line - 1) + self.indent + at_column

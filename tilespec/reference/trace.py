@@ -23,6 +23,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from tilespec.diagnostics import Diagnostic, Label, Rule, Severity, Span
 from tilespec.model.dims import Expr, const
+from tilespec.model.generate import Refusal, generate_reference
 from tilespec.model.types import Kernel, ReferenceText, ScalarSpec, SpecFile, TensorSpec
 from tilespec.reference import allow
 from tilespec.reference.check import Program, check
@@ -50,9 +51,15 @@ def trace_kernel(
     `types` picks a dtype for each type variable of the file; the first that it may be, where left out.
     """
     if kernel.reference is None:
-        return None, [rules.ReferenceMissing(kernel.id).at(spec.source, kernel.span)]
+        written = generate_reference(spec.source, kernel)
+        reason = written.reason if isinstance(written, Refusal) else "the file leaves too many to generate"
+        return None, [rules.ReferenceMissing(kernel.id, reason).at(spec.source, kernel.span)]
     signature = Signature(f"reference_{kernel.id}", kernel.inputs, kernel.outputs, kernel.span)
-    return trace(spec, kernel.reference, signature, types=types)
+    graph, findings = trace(spec, kernel.reference, signature, types=types)
+    if kernel.reference.generated:
+        note = rules.ReferenceGenerated(kernel.id)
+        findings = [note.at(spec.source, kernel.span, notes=(kernel.reference.text.rstrip(),)), *findings]
+    return graph, findings
 
 
 def trace_end_to_end(

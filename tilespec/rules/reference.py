@@ -1293,10 +1293,11 @@ class WiringDisproved(Rule):
 
 @dataclass(frozen=True)
 class ReferenceMissing(Rule):
-    """A kernel without reference code.
+    """A kernel without reference code whose operations leave a choice.
 
-    `Operations` names what a kernel does, not on which operands or in which order. The reference says it, and every other
-    claim of the file is checked against it.
+    `Operations` names what a kernel does, not on which operands. Where shapes, names and order leave one answer, the
+    reference is generated and shown (`TS427`); here they leave none or several. Every other claim of the file is checked
+    against the reference, so it has to be written.
 
     Fails:
 
@@ -1331,14 +1332,72 @@ class ReferenceMissing(Rule):
     code: ClassVar[str] = "TS424"
     name: ClassVar[str] = "reference-missing"
     kernel: str
+    reason: str = ""
 
     def message(self) -> str:
         """State the fault."""
-        return f"`{self.kernel}` has no reference"
+        why = f", and its operations don't determine one: {self.reason}" if self.reason else ""
+        return f"`{self.kernel}` has no reference{why}"
 
     def help(self) -> str | None:
         """Say what to write."""
         return f"write `def reference_{self.kernel}(...)` under `PyTorch Reference:`"
+
+
+@dataclass(frozen=True)
+class ReferenceGenerated(Rule):
+    """A reference that was generated from the operations of a kernel.
+
+    A kernel without a reference gets the one that its operations, shapes and names determine: operations in order, each
+    on the result of the one before and on the next inputs that fit. The text is shown with this note and is what the
+    kernel is proved equal to. Read it: if it isn't what was meant, write the reference.
+
+    With the note:
+
+    ```tilespec
+    KERNEL SPEC: project
+    Description: A product with a weight, plus a bias, through GELU.
+    Operations: [matmul, bias_add, gelu]
+    Inputs:
+      - x: shape=(B, D), dtype=float16
+      - weight: shape=(D, N), dtype=float16
+      - bias: shape=(N,), dtype=float16
+    Outputs:
+      - y: shape=(B, N), dtype=float16
+    Dependencies: none
+    ```
+
+    Without the note:
+
+    ```tilespec
+    KERNEL SPEC: project
+    Description: A product with a weight, plus a bias, through GELU.
+    Operations: [matmul, bias_add, gelu]
+    Inputs:
+      - x: shape=(B, D), dtype=float16
+      - weight: shape=(D, N), dtype=float16
+      - bias: shape=(N,), dtype=float16
+    Outputs:
+      - y: shape=(B, N), dtype=float16
+    Dependencies: none
+    PyTorch Reference:
+    def reference_project(x, weight, bias):
+        return F.gelu(x @ weight + bias)
+    ```
+    """
+
+    code: ClassVar[str] = "TS427"
+    name: ClassVar[str] = "reference-generated"
+    severity: ClassVar[Severity] = Severity.NOTE
+    kernel: str
+
+    def message(self) -> str:
+        """State what was done."""
+        return f"the reference of `{self.kernel}` was generated from its operations"
+
+    def help(self) -> str | None:
+        """Say what to do if it is wrong."""
+        return "write it under `PyTorch Reference:` if this is not what was meant"
 
 
 @dataclass(frozen=True)
