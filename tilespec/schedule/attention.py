@@ -94,7 +94,10 @@ def attention(program: Program) -> list[KernelPlan] | Decline:
         condition=const(_HEAD_LIMIT) - column.extent - inner.extent + _HEAD_LIMIT,
     )
     plan = replace(plan, tensor_core=((scores, row, key, inner), (outer, row, column, key)))
-    if plan.condition is not None and (plan.condition.value or -1) >= 0:
+    room = None if plan.condition is None else plan.condition.value
+    if room is not None and room < 0:
+        return Decline("attention", "its heads are too wide for one tile")
+    if room is not None:
         return [replace(plan, condition=None)]
     rest = reduction(program)
     return Decline("attention", rest.reason) if isinstance(rest, Decline) else [plan, *rest]

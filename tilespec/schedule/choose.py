@@ -212,9 +212,10 @@ def _reduced_product(program: Program) -> Contract | None:
         if not left or not right:
             continue
         for above in nodes:
-            if isinstance(above, Reduce | Contract) and above is not node and above.bound & node.free:
-                if any(item is node for item in postorder(above.operands)):
-                    return node
+            if not isinstance(above, Reduce | Contract) or above is node or not above.bound & node.free:
+                continue
+            if any(item is node for item in postorder(above.operands)):
+                return node
     return None
 
 

@@ -119,9 +119,13 @@ def slides(program: Program, item: AxisAtom) -> bool:
 
 def overlaps(strides: Mapping[AxisAtom, Expr]) -> bool:
     """Whether the axes of an index are no digits of one number: two choices of them may meet."""
-    order = sorted(
-        strides, key=lambda item: strides[item].value if strides[item].value is not None else 1 << 60
-    )
+
+
+    def size(item: AxisAtom) -> int:
+        value = strides[item].value
+        return 1 << 60 if value is None else value
+
+    order = sorted(strides, key=size)
     return any(
         not (strides[outer] - strides[inner] * inner.extent).is_nonnegative()
         for inner, outer in itertools.pairwise(order)

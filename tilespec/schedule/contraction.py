@@ -73,7 +73,10 @@ def contraction(program: Program) -> list[KernelPlan] | Decline:
             condition=None if least is None else product(item.extent for item in stored) - least,
         )
         plans.append(replace(plan, tensor_core=core, swizzle=(row, column, 8)))
-        if plan.condition is None or (plan.condition.value or -1) >= 0:
+        room = None if plan.condition is None else plan.condition.value
+        if room is not None and room < 0:
+            plans.pop()
+        elif room is not None or plan.condition is None:
             plans[-1] = replace(plans[-1], condition=None)
             break
     return plans

@@ -56,7 +56,7 @@ def reduction(program: Program, dealt: AxisAtom | None = None) -> list[KernelPla
     unit = unit_strides(program)
     everything = stored + folded
     inner = max(everything, key=lambda item: (unit[item], everything.index(item)))
-    if stored and inner in folded and slides(program, inner):
+    if stored and dealt is None and any(slides(program, item) for item in folded):
         return [_window_reduction(program, stored, folded)]
     if inner in folded:
         return _row_reduction(program, stored, folded, inner, dealt)
@@ -96,6 +96,8 @@ def _row_reduction(
     plans: list[KernelPlan] = []
     if dealt is None:
         for limit, budget, hints in _row_tiles(program, inner):
+            if total.value is not None and total.value > limit:
+                continue
             grid = [
                 AxisPlan(item, Role.TILE, Fill(budget, blocks))
                 if item in rows
@@ -116,10 +118,7 @@ def _row_reduction(
                 )
             )
         if total.value is not None and total.value <= _ROW_LIMIT:
-            fitting = next(
-                item for item in plans if item.condition is not None and (item.condition.value or 0) >= 0
-            )
-            return [replace(fitting, condition=None)]
+            return [replace(plans[0], condition=None)]
     looped = [
         AxisPlan(item, Role.TILE, Fill(4096, (AxisPlan(inner, Role.LOOP).block,)))
         if item in rows

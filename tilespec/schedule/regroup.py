@@ -29,7 +29,7 @@ def recombine(expr: Expr) -> Expr:
                 rest = list(monomial)
                 rest.remove(atom)
                 factor = Expr(((tuple(rest), value),))
-                high = factor * atom.right * (atom.left // atom.right)
+                high = factor * atom.right * _quotient(atom.left, atom.right)
                 if high.terms and all(term in expr.terms for term in high.terms):
                     expr = expr - high - Expr(((monomial, value),)) + factor * atom.left
                     changed = True
@@ -37,6 +37,14 @@ def recombine(expr: Expr) -> Expr:
             if changed:
                 break
     return expr
+
+
+def _quotient(left: Expr, right: Expr) -> Expr:
+    """Return `left // right`, with `(x // p) // q` as `x // (p*q)`."""
+    inner = left.atom
+    if isinstance(inner, OpAtom) and inner.op == "//":
+        return inner.left // (inner.right * right)
+    return left // right
 
 
 def linear_index(index: Sequence[Expr], extents: Sequence[Expr]) -> Expr:
@@ -98,12 +106,12 @@ def _digits(expr: Expr) -> tuple[AxisAtom, ...]:
     if split is None:
         return tuple(sorted(expr.axes, key=lambda item: item.name))
     strides, _ = split
-    order = list(strides)
-    # The larger stride is the one that the other cannot be shown to reach.
-    order.sort(
-        key=lambda item: sum(1 for other in order if (strides[item] - strides[other]).is_nonnegative())
-    )
-    return tuple(reversed(order))
+
+    def rank(item: AxisAtom) -> int:
+        # The larger stride is the one that the other cannot be shown to reach.
+        return sum(1 for other in strides if (strides[item] - strides[other]).is_nonnegative())
+
+    return tuple(sorted(strides, key=rank, reverse=True))
 
 
 def mergeable_groups(program: Program) -> list[tuple[AxisAtom, ...]]:
