@@ -10,6 +10,7 @@ from tilespec.diagnostics import Rule, Severity
 __all__ = [
     "ArgumentAccepted",
     "ComputeLeftToTorch",
+    "FewCases",
     "InputModified",
     "LaunchFailed",
     "MisplacedNonFinite",
@@ -284,3 +285,29 @@ class ToleranceDeclared(Rule):
 
     def message(self) -> str:
         return f"`{self.kernel}` is held to its own tolerance, {self.relative:g} relative and {self.absolute:g} absolute"
+
+
+@dataclass(frozen=True)
+class FewCases(Rule):
+    """A kernel that passed, but met fewer cases than were asked for.
+
+    The time limit came first, or most of the sizes that were drawn are no use: the reference refuses them, or the tile
+    interpreter would take too long for them. The kernel counts as `partial`, and the command ends with status 1. State the
+    sizes that the reference accepts under `Dims`, ask for fewer cases, or verify on a GPU.
+    """
+
+    code: ClassVar[str] = "TS814"
+    name: ClassVar[str] = "few-cases"
+    severity: ClassVar[Severity] = Severity.WARNING
+    kernel: str
+    ran: int
+    wanted: int
+    why: str
+
+    def message(self) -> str:
+        return f"`{self.kernel}` passed {self.ran} of {self.wanted} cases: {self.why}"
+
+    def help(self) -> str | None:
+        return (
+            "state the sizes that the reference accepts under `Dims`, ask for fewer `--cases`, or use a GPU"
+        )

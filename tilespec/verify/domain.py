@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tilespec.model.dims import Expr
 from tilespec.reference.graph import Argument, Graph, Node, Ref
@@ -65,6 +66,39 @@ _KEEPS_SIGN = frozenset(
 """What gives positive numbers when all its operands are positive."""
 
 
+_PRODUCTS = frozenset(
+    [
+        "_convolution",
+        "_int_mm",
+        "_scaled_dot_product_attention_math",
+        "_scaled_dot_product_flash_attention_for_cpu",
+        "_scaled_mm",
+        "_trilinear",
+        "addbmm",
+        "addmm",
+        "addmv",
+        "baddbmm",
+        "bmm",
+        "conv1d",
+        "conv2d",
+        "conv3d",
+        "conv_transpose1d",
+        "conv_transpose2d",
+        "conv_transpose3d",
+        "convolution",
+        "dot",
+        "linear",
+        "matmul",
+        "mm",
+        "mv",
+        "outer",
+        "scaled_dot_product_attention",
+        "vdot",
+    ]
+)
+"""What is computed by tensor cores."""
+
+
 def _base(node: Node) -> str:
     return node.op.split(".")[1] if node.op.startswith("aten.") else node.op
 
@@ -92,7 +126,39 @@ def input_bounds(graph: Graph) -> dict[str, Bounds]:
             for name in _sources(ref, nodes, inputs, _THROUGH | signs):
                 if inputs[name] not in _INTEGERS and inputs[name] != "bool":
                     found.setdefault(name, bounds)
+    for name in _split(graph, nodes, inputs):
+        found[name] = replace(found.get(name, Bounds()), finite=True)
     return found
+
+
+def _split(graph: Graph, nodes: dict[str, Node], inputs: dict[str, str]) -> list[str]:
+    """Return the inputs that a float32 product depends on.
+
+    Tensor cores take float32 as a sum of tf32 parts, and an infinite number has none: its second part is NaN.
+    """
+    reached: dict[str, None] = {}
+    pending = [
+        ref
+        for node in graph.nodes
+        if _base(node) in _PRODUCTS
+        for argument in node.args
+        for ref in _refs(argument)
+        if (inputs[ref.name] if ref.name in inputs else _dtype(nodes.get(ref.name), ref)) == "float32"
+    ]
+    while pending:
+        ref = pending.pop()
+        if ref.name in reached:
+            continue
+        reached[ref.name] = None
+        node = nodes.get(ref.name)
+        for argument in () if node is None else (*node.args, *(value for _, value in node.kwargs)):
+            pending += _refs(argument)
+    return [name for name, dtype in inputs.items() if name in reached and dtype not in _INTEGERS | {"bool"}]
+
+
+def _dtype(node: Node | None, ref: Ref) -> str | None:
+    """Return the dtype of a result; None for a scalar."""
+    return None if node is None else node.results[ref.index or 0].dtype
 
 
 def _smaller(known: Bounds | None, extent: Expr) -> Expr:

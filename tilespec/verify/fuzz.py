@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import torch
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.strategies import SearchStrategy
 
-from tilespec.diagnostics import Diagnostic, Rule
+from tilespec.diagnostics import Diagnostic, Rule, Severity
 from tilespec.progress import Progress, Silent
-from tilespec.rules.verify import LaunchFailed, NoCaseRan, ToleranceDeclared
+from tilespec.rules.verify import FewCases, LaunchFailed, NoCaseRan, ToleranceDeclared
 from tilespec.verify.cases import Budget, cases, profiles
 from tilespec.verify.check import CaseResult, blocks_of, run_case
 from tilespec.verify.load import Runner, device_label, load_runner
@@ -38,6 +39,10 @@ class _FailingCaseError(AssertionError):
     """Tells Hypothesis that a case failed."""
 
 
+class _EnoughError(BaseException):
+    """Ends a run that is over: no `Exception`, which would be a failing case."""
+
+
 @dataclass
 class _Run:
     """The state of one fuzzing run; `fails` is asked about every case that Hypothesis draws."""
@@ -57,15 +62,22 @@ class _Run:
     broken: bool = False
     cut: bool = False
     forms: Counter[tuple[object, ...]] = field(default_factory=Counter)
+    drawn: int = 0
+
+    @property
+    def draws(self) -> int:
+        """How many cases are drawn at most: some are refused, some resemble others too much."""
+        return self.wanted * 8 + 100
 
     def fails(self, case: Case | None) -> bool:
         """Judge one case, once."""
+        self.drawn += 1
         if case is None:
             self.refused += 1
             return False
         if case in self.failures:
             return True
-        if self._out_of_time() or self._seen_enough(case):
+        if self._shrunk_enough() or self._seen_enough(case):
             return False
         self.blocks = 0 if self.runner.device == "cuda" else blocks_of(self.runner, case)
         if self.blocks > _BLOCKS:
@@ -102,15 +114,24 @@ class _Run:
     def _seen_enough(self, case: Case) -> bool:
         """Whether a case is left out: Hypothesis likes to draw variations of what it drew before."""
         self.forms[case.form] += 1
-        return bool(case.sizes) and self.first_failure is None and self.forms[case.form] > 2 + self.ran // 25
+        if not case.sizes or self.first_failure is not None:
+            return False
+        # Not where so few sizes are allowed that nothing else comes.
+        plenty = self.draws - self.drawn > 3 * (self.wanted - self.ran)
+        return plenty and self.forms[case.form] > 2 + self.ran // 25
 
-    def _out_of_time(self) -> bool:
-        now = time.monotonic()
+    def is_over(self) -> bool:
+        """Whether enough cases have passed, or the time is up."""
         if self.first_failure is not None:
-            # A case that isn't run counts as passing, so that Hypothesis stops shrinking soon.
-            return self.broken or now > self.first_failure + _SHRINK_SECONDS
-        self.cut = self.cut or (self.deadline is not None and now > self.deadline)
+            return False
+        self.cut = self.deadline is not None and time.monotonic() > self.deadline
         return self.cut or self.ran >= self.wanted
+
+    def _shrunk_enough(self) -> bool:
+        """Whether shrinking has to end: a case that isn't run counts as passing, so that Hypothesis stops soon."""
+        if self.first_failure is None:
+            return False
+        return self.broken or time.monotonic() > self.first_failure + _SHRINK_SECONDS
 
 
 def fuzz_subject(
@@ -137,13 +158,14 @@ def fuzz_subject(
     run = _Run(runner, options.cases, deadline, shown)
 
     def judge(case: Case | None) -> None:
+        if run.is_over():
+            raise _EnoughError
         if run.fails(case):
             # One place that raises: Hypothesis takes another line for another fault.
             raise _FailingCaseError
 
-    # More draws than cases: some are refused, some resemble others too much.
     test = settings(
-        max_examples=options.cases * 8 + 100,
+        max_examples=run.draws,
         database=None,
         deadline=None,
         phases=(Phase.generate, Phase.shrink),
@@ -156,7 +178,8 @@ def fuzz_subject(
     script: str | None = None
     shown.begin(subject.name, options.cases)
     try:
-        test()
+        with suppress(_EnoughError):
+            test()
     except _FailingCaseError:
         # Hypothesis ends on its smallest case, but a time limit may have kept it from the smallest seen.
         case, rule = min(run.failures.items(), key=lambda item: (item[0].elements, len(item[0].describe())))
@@ -166,6 +189,9 @@ def fuzz_subject(
         )
     else:
         findings += _beyond_values(run, runner)
+        if run.passed is not None and run.ran < run.wanted:
+            why = "the time limit came first" if run.cut else run.why
+            findings.append(FewCases(subject.name, run.ran, run.wanted, why).at(subject.source, subject.span))
     finally:
         shown.end()
     if subject.numerics.tolerance is not None:
@@ -204,8 +230,8 @@ def _report(
     case: Case | None,
     script: str | None,
 ) -> KernelReport:
-    failed = any(item.code != ToleranceDeclared.code for item in findings)
-    cut = run is not None and run.cut
+    failed = any(item.severity is Severity.ERROR for item in findings)
+    short = run is not None and run.ran < run.wanted
     if device == "cuda":
         torch.cuda.empty_cache()
     return KernelReport(
@@ -213,7 +239,7 @@ def _report(
         kernel=subject.name,
         device=device_label(device),
         seed=options.seed,
-        status="failed" if failed else "partial" if cut else "passed",
+        status="failed" if failed else "partial" if short else "passed",
         cases=run.ran if run else 0,
         refused=run.refused if run else 0,
         ratio=run.ratio if run else 0.0,

@@ -10,7 +10,7 @@ import torch
 
 __all__ = ["KINDS", "make_tensor", "strided"]
 
-KINDS = ("normal", "uniform", "tiny", "large", "mixed", "special")
+KINDS = ("normal", "uniform", "tiny", "large", "mixed", "special", "nan")
 """How floats are drawn, plainest first: a failure shrinks towards the start."""
 
 
@@ -50,9 +50,10 @@ def make_tensor(
     elif kind == "mixed" and shape:
         powers = torch.randint(-6, 4, shape[:1], generator=generator, device=device).to(wide)
         values = values * torch.exp2(powers).reshape(-1, *[1] * (len(shape) - 1))
-    elif kind == "special":
+    elif kind in {"special", "nan"}:
         dice = torch.rand(shape, generator=generator, device=device)
-        for at, value in enumerate((float("nan"), float("inf"), float("-inf"), -0.0, 0.0)):
+        infinite = (float("inf"), float("-inf")) if kind == "special" else ()
+        for at, value in enumerate((float("nan"), -0.0, 0.0, *infinite)):
             values = torch.where((dice >= at * 0.01) & (dice < at * 0.01 + 0.01), value, values)
     return values.to(dtype)
 

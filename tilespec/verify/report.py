@@ -35,7 +35,8 @@ class VerifyOptions:
 class KernelReport:
     """What is known of one kernel. `ratio` is the largest error as a share of its limit.
 
-    `status` is `passed`, `failed`, or `partial` when the time limit came first.
+    `status` is `passed`, `failed`, or `partial` when fewer cases ran than were asked for: the time limit came
+    first, or the reference or the interpreter took too few of those that were drawn.
     """
 
     file: str
@@ -80,7 +81,7 @@ class VerifyReport:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing failed, something ran, and nothing was cut short."""
+        """Whether nothing failed, something ran, and every kernel met as many cases as were asked for."""
         return (
             bool(self.kernels)
             and all(kernel.status == "passed" for kernel in self.kernels)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
-from multiprocessing import get_context
+from multiprocessing.connection import wait
 from pathlib import Path
 
 import torch
@@ -16,6 +14,7 @@ from tilespec.diagnostics import Diagnostic, Severity
 from tilespec.progress import Progress, Silent
 from tilespec.rules.verify import LaunchFailed
 from tilespec.syntax import read_source
+from tilespec.verify.child import Child
 from tilespec.verify.fuzz import fuzz_subject
 from tilespec.verify.load import device_label, pick_device
 from tilespec.verify.package import Package, load_package
@@ -101,31 +100,39 @@ def _in_turn(
 def _in_processes(
     tasks: Sequence[_Task], device: str, options: VerifyOptions, progress: Progress, deadline: float | None
 ) -> list[KernelReport]:
-    """Check each subject in a process of its own: compilations run at a time, and a device fault ends one process only."""
+    """Check each subject in a process of its own: compilations run at a time, and a device fault ends one process only.
+
+    Whatever ends this function, an interrupt too, ends the processes.
+    """
     results: dict[_Task, KernelReport] = {}
     left = None if deadline is None else max(deadline - time.monotonic(), 0.0)
     rounds = -(-len(tasks) // options.jobs)
     share = None if left is None else left / rounds
+    waiting = list(reversed(tasks))
+    running: dict[object, tuple[Child[KernelReport], _Task]] = {}
     progress.begin("verify", len(tasks))
-    # A pool of its own for each task: when a process dies, it takes no other task with it.
-    with ThreadPoolExecutor(options.jobs) as threads:
-        futures = {threads.submit(_isolated, task, device, options, share): task for task in tasks}
-        for future in as_completed(futures):
-            report = future.result()
-            results[futures[future]] = report
-            progress.advance(f"{report.kernel}: {report.status}, {report.cases} cases")
-    progress.end()
+    try:
+        while waiting or running:
+            while waiting and len(running) < options.jobs:
+                task = waiting.pop()
+                child = Child(_work, task, device, options, share)
+                running[child.ready] = (child, task)
+            for ready in wait([child.ready for child, _ in running.values()]):
+                child, task = running.pop(ready)
+                answer = child.answer()
+                report = _died(task, device, options, child.seconds) if answer is None else answer
+                results[task] = report
+                progress.advance(f"{report.kernel}: {report.status}, {report.cases} cases")
+    finally:
+        for child, _ in running.values():
+            child.kill()
+        progress.end()
     return [results[task] for task in tasks]
 
 
-def _isolated(task: _Task, device: str, options: VerifyOptions, share: float | None) -> KernelReport:
-    started = time.monotonic()
-    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        try:
-            return pool.submit(_work, task, device, options, share).result()
-        except BrokenProcessPool:
-            fault = LaunchFailed("nothing: the process died")
+def _died(task: _Task, device: str, options: VerifyOptions, seconds: float) -> KernelReport:
     source, _ = read_source(task.spec)
+    fault = LaunchFailed("nothing: the process died")
     return KernelReport(
         file=str(task.spec),
         kernel=task.subject,
@@ -135,7 +142,7 @@ def _isolated(task: _Task, device: str, options: VerifyOptions, share: float | N
         cases=0,
         refused=0,
         ratio=0.0,
-        seconds=time.monotonic() - started,
+        seconds=seconds,
         findings=() if source is None else (fault.at(source, None),),
     )
 

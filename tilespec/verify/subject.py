@@ -22,12 +22,16 @@ Reference = Callable[[Arguments, bool], tuple[Tensor, ...]]
 
 @dataclass(frozen=True)
 class Bounds:
-    """Which values an input may take: `low` and `high` of floats, or `[0, extent)` of an index, and now and then `other`."""
+    """Which values an input may take: `low` and `high` of floats, or `[0, extent)` of an index, and now and then `other`.
+
+    A `finite` input is never infinite; it may be NaN.
+    """
 
     low: float | None = None
     high: float | None = None
     extent: Expr | None = None
     other: int | None = None
+    finite: bool = False
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,8 @@ class Subject:
     `module` is the generated file, `function` its entry; `inputs` are in spec order. `tiles` are tile sizes that the
     schedule uses: sizes beside them are where masks go wrong. `reference_name` is the function of the generated
     `reference.py` that computes the same, for the script that shows a failure. A launcher `checks_arguments`; a composed
-    function leaves that to its launchers, who know the tensors by other names.
+    function leaves that to its launchers, who know the tensors by other names. Without `special`, no input is infinite or
+    NaN.
     """
 
     name: str
@@ -55,6 +60,7 @@ class Subject:
     tiles: tuple[int, ...] = ()
     reference_name: str = ""
     checks_arguments: bool = True
+    special: bool = True
 
     @property
     def tensors(self) -> tuple[TensorSpec, ...]:

@@ -209,6 +209,23 @@ def test_equal_seeds_give_equal_values(kind: str):
     assert not torch.equal(first.view(torch.int16), other.view(torch.int16))
 
 
+def test_no_infinities_where_they_have_no_meaning():
+    def kinds(**extra: object) -> set[str]:
+        subject = _subject(_tensor("x", sym("M")), _tensor("y", sym("M")), **extra)
+        return {tensor.kind for case in _draw(subject, count=300) for tensor in case.tensors[:1]}
+
+    assert kinds() == set(KINDS) - {"nan"}
+    assert kinds(bounds={"x": Bounds(finite=True)}) == set(KINDS) - {"special"}
+    assert kinds(special=False) == set(KINDS) - {"special", "nan"}
+
+
+def test_nan_comes_without_infinities():
+    values = make_tensor((100, 100), torch.float32, "nan", 0, "cpu")
+    assert values.isnan().any()
+    assert not values.isinf().any()
+    assert ((values == 0) & values.signbit()).any()
+
+
 def test_special_values_hold_every_special_value():
     values = make_tensor((100, 100), torch.float32, "special", 0, "cpu")
     assert values.isnan().any()

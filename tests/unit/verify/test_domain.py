@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tilespec.model.dims import sym
@@ -90,3 +92,39 @@ def test_divisor_stays_off_zero_and_the_dividend_is_free():
 def test_fractional_power_needs_a_positive_base():
     assert "x" in input_bounds(_graph(_node("y", "pow.Tensor_Scalar", Ref("x"), 0.5)))
     assert "x" not in input_bounds(_graph(_node("y", "pow.Tensor_Scalar", Ref("x"), 3.0)))
+
+
+def _product(dtype: str, left: Ref) -> tuple[Node, ...]:
+    return (
+        _node("h", "relu.default", left, dtype=dtype),
+        _node("p", "mm.default", Ref("h"), Ref("table"), dtype=dtype),
+        _node("y", "add.Tensor", Ref("p"), Ref("other"), dtype=dtype),
+    )
+
+
+def test_what_a_float32_product_depends_on_is_finite():
+    graph = _graph(*_product("float32", Ref("x")))
+    graph = replace(graph, inputs=(*graph.inputs, ("other", TensorMeta((M, D), "float32"))))
+    found = input_bounds(graph)
+    assert {name for name, bounds in found.items() if bounds.finite} == {"x", "table"}
+
+
+def test_a_16_bit_product_takes_infinities():
+    graph = _graph(*_product("float16", Ref("x")))
+    inputs = tuple((name, TensorMeta(meta.shape, "float16")) for name, meta in graph.inputs)
+    graph = replace(graph, inputs=(*inputs, ("other", TensorMeta((M, D), "float16"))))
+    assert not any(bounds.finite for bounds in input_bounds(graph).values())
+
+
+def test_a_product_in_float32_of_16_bit_inputs_keeps_them_finite():
+    graph = _graph(
+        _node("wide", "_to_copy.default", Ref("x")), _node("y", "mm.default", Ref("wide"), Ref("wide"))
+    )
+    assert input_bounds(graph)["x"].finite
+
+
+def test_bounds_and_finite_stand_together():
+    graph = _graph(_node("r", "log.default", Ref("x")), _node("y", "mm.default", Ref("r"), Ref("table")))
+    found = input_bounds(graph)
+    assert found["x"].finite
+    assert (found["x"].low or 0) > 0

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
+from torch import Tensor
+
 from tilespec.model.dims import const
+from tilespec.model.types import DimRange
 from tilespec.verify.fuzz import fuzz_subject
 from tilespec.verify.report import VerifyOptions
 
@@ -61,6 +65,38 @@ def test_reference_that_refuses_everything_is_said_so(tmp_path: Path):
     )
     assert [item.code for item in report.findings] == ["TS812"]
     assert "shapes of no use" in report.findings[0].message
+
+
+def test_few_sizes_still_give_as_many_cases_as_asked(tmp_path: Path):
+    few = DimRange(choices=(8, 16))
+    subject = replace(fixtures.relu_subject(tmp_path), dims={"M": few, "N": few}, checks_arguments=False)
+    report = fuzz_subject(subject, "interpreter", VerifyOptions(cases=40))
+    assert (report.status, report.cases, report.findings) == ("passed", 40, ())
+
+
+def test_fewer_cases_than_asked_for_are_said_so(tmp_path: Path):
+    subject = fixtures.relu_subject(tmp_path)
+    seen: set[object] = set()
+
+    def picky(values: Mapping[str, Tensor | float | int | bool], widen: bool) -> tuple[Tensor, ...]:  # noqa: FBT001
+        (x,) = (value for value in values.values() if isinstance(value, Tensor))
+        if not widen:
+            seen.add(tuple(x.shape))
+        if len(seen) > 3:
+            message = "no more of these"
+            raise ValueError(message)
+        result: tuple[Tensor, ...] = fixtures.relu(values, widen)
+        return result
+
+    report = fuzz_subject(
+        replace(subject, reference=picky, checks_arguments=False), "interpreter", VerifyOptions(cases=12)
+    )
+    assert report.status == "partial"
+    assert 0 < report.cases < 12
+    assert [item.code for item in report.findings] == ["TS814"]
+    assert f"{report.cases} of 12 cases: the reference refuses it: ValueError: no more" in (
+        report.findings[0].message
+    )
 
 
 def test_own_tolerance_is_noted(tmp_path: Path):

@@ -1,0 +1,79 @@
+"""Runs a function in a process that can be ended at any time, with whatever it started."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing import get_context, resource_tracker
+from multiprocessing.connection import Connection
+from typing import Generic, TypeVar
+
+__all__ = ["Child"]
+
+Answer = TypeVar("Answer")
+
+
+class Child(Generic[Answer]):
+    """A running call `function(*arguments)` in a fresh interpreter.
+
+    Ctrl-C doesn't reach it: the parent decides what ends it.
+    """
+
+    def __init__(self, function: Callable[..., Answer], *arguments: object) -> None:
+        context = get_context("spawn")
+        self.ready, theirs = context.Pipe(duplex=False)
+        """Can be read when the call is over; for `multiprocessing.connection.wait`."""
+        self._started = time.monotonic()
+        # A daemon: it ends with this process at the latest.
+        self._process = context.Process(target=_serve, args=(theirs, function, arguments), daemon=True)
+        # Starting the tracker of multiprocessing, which the first process does, would unblock the signal again.
+        resource_tracker.ensure_running()
+        # What starts with the signal blocked keeps it blocked; here it is delivered after the start.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            self._process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        # Without a copy of the other end here, the death of the process is the end of the pipe.
+        theirs.close()
+
+    @property
+    def seconds(self) -> float:
+        """Time since the start."""
+        return time.monotonic() - self._started
+
+    def answer(self) -> Answer | None:
+        """Wait for the result, raise what the call raised; None when the process died without an answer."""
+        try:
+            done, value = self.ready.recv()
+        except EOFError:
+            return None
+        finally:
+            self._process.join()
+            self.ready.close()
+        if done:
+            result: Answer = value
+            return result
+        raise value
+
+    def kill(self) -> None:
+        """End the process and what it started."""
+        pid = self._process.pid
+        if pid is not None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(pid, signal.SIGKILL)
+        self._process.kill()
+        self._process.join()
+        self.ready.close()
+
+
+def _serve(answers: Connection, function: Callable[..., object], arguments: tuple[object, ...]) -> None:
+    os.setsid()  # a group of its own, with the compilers that it starts
+    try:
+        result: tuple[bool, object] = (True, function(*arguments))
+    except Exception as error:  # noqa: BLE001 - raised again by `answer`
+        result = (False, error)
+    answers.send(result)
