@@ -21,6 +21,7 @@ def qkv_projection_large_kernel(
     BLOCK_M: ct.Constant[int],
     BLOCK_N: ct.Constant[int],
     BLOCK_K: ct.Constant[int],
+    TMA_STORE: ct.Constant[bool],
 ):
     """Write qkv[m // S, m % S, n // (Dh*H), n // Dh % H, n % Dh]."""
     tile = ct.bid(0)
@@ -32,16 +33,12 @@ def qkv_projection_large_kernel(
     m = first + tile % (8 * n_tiles) % rows
     n = tile % (8 * n_tiles) // rows
     acc = ct.zeros((BLOCK_M, BLOCK_N), dtype=ct.float32)
-    n_index = (n * BLOCK_N + ct.arange(BLOCK_N, dtype=ct.int32))[None, :]
     for k in range(ct.cdiv(D, BLOCK_K)):
         x_tile = ct.load(x, (m, k), (BLOCK_M, BLOCK_K), padding_mode=ct.PaddingMode.ZERO)
-        k_index = (k * BLOCK_K + ct.arange(BLOCK_K, dtype=ct.int32))[:, None]
-        qkv_weight_tile = ct.gather(qkv_weight, (n_index // (Dh*H), n_index // Dh % H, n_index % Dh, k_index))
+        qkv_weight_tile = ct.load(qkv_weight, (k, n), (BLOCK_K, BLOCK_N), order=(1, 0), padding_mode=ct.PaddingMode.ZERO)
         # 33: qkv = F.linear(x, qkv_weight.flatten(0, 2))
         acc = ct.mma(x_tile, qkv_weight_tile, acc)
-    m_index = (m * BLOCK_M + ct.arange(BLOCK_M, dtype=ct.int32))[:, None]
-    n_index_2 = (n * BLOCK_N + ct.arange(BLOCK_N, dtype=ct.int32))[None, :]
-    ct.scatter(qkv, (m_index // S, m_index % S, n_index_2 // (Dh*H), n_index_2 // Dh % H, n_index_2 % Dh), acc.astype(qkv.dtype), mask=(m_index < (B*S)) & (n_index_2 < (3*Dh*H)))
+    ct.store(qkv, (m, n), acc.astype(qkv.dtype), allow_tma=TMA_STORE)
 
 
 qkv_projection_small_kernel = qkv_projection_large_kernel.replace_hints(occupancy=2, num_worker_warps=None)
@@ -90,14 +87,16 @@ def _plan(x, qkv_weight):
         BLOCK_K = max(16, min(64, _cover(D)))
         grid = (ct.cdiv(B*S, BLOCK_M) * ct.cdiv(3*Dh*H, BLOCK_N), 1, 1)
         kernel = qkv_projection_large_kernel
-        constants = (B, S, Dh, H, D, BLOCK_M, BLOCK_N, BLOCK_K)
+        TMA_STORE = (6*B*Dh*H*S) % 16 == 0
+        constants = (B, S, Dh, H, D, BLOCK_M, BLOCK_N, BLOCK_K, TMA_STORE)
     else:
         BLOCK_M = max(16, min(128, _cover(B*S)))
         BLOCK_N = max(16, min(128, _cover(3*Dh*H)))
         BLOCK_K = max(16, min(64, _cover(D)))
         grid = (ct.cdiv(B*S, BLOCK_M) * ct.cdiv(3*Dh*H, BLOCK_N), 1, 1)
         kernel = qkv_projection_small_kernel
-        constants = (B, S, Dh, H, D, BLOCK_M, BLOCK_N, BLOCK_K)
+        TMA_STORE = (6*B*Dh*H*S) % 16 == 0
+        constants = (B, S, Dh, H, D, BLOCK_M, BLOCK_N, BLOCK_K, TMA_STORE)
     device = x.device
     return device, B, S, D, H, Dh, grid, kernel, constants
 
@@ -121,7 +120,7 @@ def allocate(plan):
 def steps(plan, x, qkv_weight, qkv):
     """Return the launches that write the outputs: grid, kernel and arguments of each, in order."""
     device, B, S, D, H, Dh, grid, kernel, constants = plan
-    step = (grid, kernel, (x.reshape(B*S, D), qkv_weight, qkv, *constants))
+    step = (grid, kernel, (x.reshape(B*S, D), qkv_weight.reshape(3*Dh*H, D), qkv.reshape(B*S, 3*Dh*H), *constants))
     return (step,)
 
 

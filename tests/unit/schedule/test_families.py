@@ -1,0 +1,168 @@
+"""Which family takes which program, why the others don't, and when a kernel needs several launches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+import torch.nn.functional as F  # noqa: N812 - torch's own abbreviation
+
+from tests.unit.render.kernels import families_of, lowered, planned
+from tilespec.ir.nodes import Reduce, postorder
+from tilespec.schedule.choose import FAMILIES
+from tilespec.schedule.common import merged
+from tilespec.schedule.online import find_online
+from tilespec.schedule.plan import Decline, Role
+from tilespec.schedule.prepare import prepare
+
+X, W, V = torch.ones(33, 65), torch.ones(65, 48), torch.ones(65)
+Q = torch.ones(2, 3, 17, 16)
+LONG = torch.ones(3, 20000)
+
+
+def mean_square(x: torch.Tensor) -> torch.Tensor:
+    return (x * x).mean()
+
+
+@pytest.mark.parametrize(
+    ("make", "inputs", "families"),
+    [
+        (lambda x: x + 1, (X,), ["pointwise"]),
+        (lambda x: x.t() * 2, (X,), ["pointwise"]),
+        (lambda x: x.sum(1), (X,), ["reduction"]),
+        (lambda x: x.sum(0), (X,), ["reduction"]),
+        (lambda x: F.layer_norm(x, (65,)), (X,), ["reduction"]),
+        (lambda x: torch.softmax(x, -1), (LONG,), ["reduction"]),
+        (lambda x, w: F.gelu(x @ w), (X, W), ["contraction"]),
+        (lambda x, w: F.silu(x @ w) * (x @ w.flip(0)), (X, W), ["contraction"]),
+        (lambda x, v: x @ v, (X, V), ["reduction"]),
+        (lambda q, k, v: torch.softmax(q @ k.transpose(-1, -2), -1) @ v, (Q, Q, Q), ["attention"]),
+        (lambda x: x.cumsum(1), (X,), ["scan"]),
+        (lambda x: x.flip(1).cumsum(1).flip(1), (X,), ["scan"]),
+        # A value of everything: blocks add up shares, a second launch joins them.
+        (mean_square, (X,), ["reduction", "reduction"]),
+        (lambda x: x - x.max(), (X,), ["reduction", "reduction"]),
+        # A scan whose result is read elsewhere goes to memory first.
+        (lambda x: x.cumsum(1).sum(1), (X,), ["scan", "reduction"]),
+        # Outputs of different axes are written by launches of their own.
+        (lambda x: (x * 2, x.sum(1)), (X,), ["pointwise", "reduction"]),
+    ],
+)
+def test_families(make: Callable[..., object], inputs: tuple[torch.Tensor, ...], families: list[str]):
+    assert families_of(planned(make, *inputs)) == families
+
+
+@pytest.mark.parametrize(
+    ("family", "make", "inputs", "reason"),
+    [
+        ("pointwise", lambda x: x.sum(1), (X,), "it reduces or scans"),
+        ("pointwise", lambda x: x.cumsum(1), (X,), "it reduces or scans"),
+        ("contraction", lambda x: x.sum(1), (X,), "it has no contraction"),
+        ("contraction", lambda x, w: torch.softmax(x @ w, -1), (X, W), "it reduces over an axis"),
+        ("attention", lambda x, w: x @ w, (X, W), "it is not a product of a product"),
+        ("attention", lambda x, w: x @ w @ w.t(), (X, W), "exponentials"),
+        ("scan", lambda x: x + 1, (X,), "it does not scan"),
+        ("reduction", lambda x: x.cumsum(1), (X,), "it scans"),
+    ],
+)
+def test_reasons(family: str, make: Callable[..., object], inputs: tuple[torch.Tensor, ...], reason: str):
+    found = FAMILIES[family](prepare(lowered(make, *inputs)))
+    assert isinstance(found, Decline)
+    assert found.family == family
+    assert reason in found.reason
+
+
+def test_the_last_family_takes_all_but_scans():
+    assert list(FAMILIES)[-1] == "reduction"
+    for make, inputs in (((lambda x: x + 1), (X,)), ((lambda x, w: x @ w), (X, W))):
+        assert not isinstance(FAMILIES["reduction"](prepare(lowered(make, *inputs))), Decline)
+
+
+def test_the_reasons_are_kept_for_the_reader():
+    plan = planned(lambda x: x.sum(1), X)
+    assert [item.family for item in plan.declined] == [name for name in FAMILIES if name != "reduction"]
+
+
+def test_every_axis_has_a_role_and_every_tile_is_in_a_frame():
+    for make, inputs in (
+        (lambda x: x + 1, (X,)),
+        (lambda x: F.layer_norm(x, (65,)), (X,)),
+        (lambda x, w: x @ w, (X, W)),
+        (lambda q, k, v: torch.softmax(q @ k.transpose(-1, -2), -1) @ v, (Q, Q, Q)),
+        (mean_square, (X,)),
+    ):
+        for launch in planned(make, *inputs).launches:
+            for variant in launch.variants:
+                framed = {axis for frame in variant.frames for axis in frame}
+                for node in postorder(store.value for store in variant.program.stores):
+                    for axis in node.free | node.bound:
+                        assert variant.role(axis).has_tile <= (axis in framed)
+                assert {item.axis for item in variant.axes if item.role.in_grid} == set(variant.grid)
+
+
+def test_only_the_last_variant_has_no_condition():
+    for make, inputs in (
+        (lambda x: F.layer_norm(x, (65,)), (X,)),
+        (lambda x, w: x @ w, (X.half(), W.half())),
+    ):
+        for launch in planned(make, *inputs).launches:
+            assert [variant.condition is None for variant in launch.variants][-1]
+            assert all(variant.condition is not None for variant in launch.variants[:-1])
+
+
+def test_rows_that_fit_are_one_tile_and_long_ones_a_loop():
+    (short,) = planned(lambda x: torch.softmax(x, -1), X).launches
+    assert Role.LOOP not in {item.role for item in short.variants[0].axes}
+    (long,) = planned(lambda x: torch.softmax(x, -1), LONG).launches
+    assert Role.LOOP in {item.role for item in long.variants[-1].axes}
+
+
+def test_a_workspace_lies_between_launches():
+    plan = planned(mean_square, X)
+    (workspace,) = plan.workspaces
+    first, second = plan.launches
+    assert [store.tensor for store in first.program.stores] == [workspace]
+    assert workspace in second.program.inputs
+    assert workspace not in plan.program.inputs
+
+
+def test_a_scan_before_a_reduction_is_stored():
+    plan = planned(lambda x: x.cumsum(1).sum(1), X)
+    assert [item.name for item in plan.workspaces] == ["scan_1"]
+    assert [dim.value for dim in plan.workspaces[0].shape] == [33, 65]
+
+
+@pytest.mark.parametrize(
+    ("make", "inputs", "count"),
+    [
+        (lambda x: torch.softmax(x, -1), (X,), 1),
+        (lambda q, k, v: torch.softmax(q @ k.transpose(-1, -2), -1) @ v, (Q, Q, Q), 2),
+        (lambda x: (x - x.mean(1, keepdim=True)).square().sum(1), (X,), 0),
+        (lambda x: torch.exp(x).sum(1), (X,), 0),
+        (lambda x: (x - x.amax(1, keepdim=True)).sum(1), (X,), 0),
+    ],
+)
+def test_which_sums_run_beside_their_maximum(
+    make: Callable[..., object], inputs: tuple[torch.Tensor, ...], count: int
+):
+    program = merged(prepare(lowered(make, *inputs)))
+    found = find_online([store.value for store in program.stores])
+    assert len(found) == count
+    assert all(highest.op == "max" for highest in found.values())
+
+
+@pytest.mark.parametrize("make", [lambda x: x.argmax(1), lambda x: (x > 2).any(1), lambda x: (x > 2).all(0)])
+def test_preparing_leaves_plain_reductions_only(make: Callable[..., object]):
+    program = prepare(lowered(make, X))
+    found = {
+        node.op for node in postorder(store.value for store in program.stores) if isinstance(node, Reduce)
+    }
+    assert found
+    assert found <= {"sum", "prod", "max", "min"}
+
+
+def test_stores_of_equal_shape_share_their_axes():
+    program = prepare(lowered(lambda x: (x + 1, x * 2), X))
+    first, second = program.stores
+    assert first.axes == second.axes
