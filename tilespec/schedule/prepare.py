@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilespec.ir.axes import map_expressions, unify
-from tilespec.ir.nodes import Compute, Const, Index, Node, Program, Reduce, Scan, Store, rewrite
+from tilespec.ir.nodes import Compute, Const, Contract, Index, Load, Node, Program, Reduce, Scan, Store, rewrite
 from tilespec.model.dims import ONE, Expr, axis, product
 from tilespec.schedule.online import hoist_normalisers
 from tilespec.schedule.regroup import substitute_axes
@@ -26,7 +26,30 @@ def prepare(program: Program) -> Program:
             replace(store, value=rewrite(store.value, _plain_reduction, memo)) for store in program.stores
         ),
     )
-    return hoist_normalisers(_align_scans(unify(program)))
+    return _narrow_operands(hoist_normalisers(_align_scans(unify(program))))
+
+
+def _narrow_operands(program: Program) -> Program:
+    """Multiply 16-bit values as such where both operands are 16-bit in memory: their products are exact in float32."""
+
+    def change(node: Node) -> Node:
+        if not isinstance(node, Contract) or node.operand != "float32":
+            return node
+        kinds = {_stored_dtype(node.left), _stored_dtype(node.right)}
+        kind = kinds.pop()
+        return replace(node, operand=kind) if not kinds and kind in {"float16", "bfloat16"} else node
+
+    memo: dict[Node, Node] = {}
+    return replace(
+        program,
+        stores=tuple(replace(store, value=rewrite(store.value, change, memo)) for store in program.stores),
+    )
+
+
+def _stored_dtype(node: Node) -> str:
+    while isinstance(node, Compute) and node.op == "cast":
+        node = node.args[0]
+    return node.dtype if isinstance(node, Load) else ""
 
 
 def _align_scans(program: Program) -> Program:

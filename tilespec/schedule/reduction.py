@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tilespec.ir.nodes import Compute, Program, postorder
-from tilespec.model.dims import AxisAtom, const, product
+from tilespec.ir.nodes import Compute, Load, Program, postorder
+from tilespec.model.dims import AxisAtom, Expr, const, product
 from tilespec.schedule.common import (
     folded_axes,
     has_scan,
@@ -22,6 +22,7 @@ __all__ = ["reduction"]
 
 _ROW_LIMIT = 16384
 _NARROW_ROW = 4096
+_WINDOW_LIMIT = 32
 _COSTLY = frozenset(
     {
         "cos",
@@ -56,11 +57,28 @@ def reduction(program: Program, dealt: AxisAtom | None = None) -> list[KernelPla
     unit = unit_strides(program)
     everything = stored + folded
     inner = max(everything, key=lambda item: (unit[item], everything.index(item)))
-    if stored and dealt is None and any(slides(program, item) for item in folded):
+    if stored and dealt is None and folded and all(_is_window(program, item, stored) for item in folded):
         return [_window_reduction(program, stored, folded)]
     if inner in folded:
         return _row_reduction(program, stored, folded, inner, dealt)
     return _column_reduction(program, stored, folded, inner, dealt)
+
+
+def _is_window(program: Program, item: AxisAtom, stored: list[AxisAtom]) -> bool:
+    """Whether a folded axis steps through windows: it overlaps a stored axis in an index, or is short beside one."""
+    if slides(program, item):
+        return True
+    extent = item.extent.value
+    return (
+        extent is not None
+        and extent <= _WINDOW_LIMIT
+        and any(
+            isinstance(part, Expr) and item in part.axes and part.axes & set(stored)
+            for node in postorder(store.value for store in program.stores)
+            if isinstance(node, Load)
+            for part in node.index
+        )
+    )
 
 
 def _window_reduction(program: Program, stored: list[AxisAtom], folded: list[AxisAtom]) -> KernelPlan:
