@@ -92,6 +92,8 @@ class Diagnostic:
     help: str | None = None
     notes: tuple[str, ...] = ()
     replacement: str | None = None
+    guessed: bool = False
+    """Whether `replacement` is a guess at what was meant, and not the one text that mends the fault."""
 
     @property
     def sort_key(self) -> tuple[str, int, str]:
@@ -107,6 +109,8 @@ class Rule:
     name: ClassVar[str]
     since: ClassVar[str] = "0.1.0"
     severity: ClassVar[Severity] = Severity.ERROR
+    guesses: ClassVar[bool] = False
+    """Whether `replacement` guesses what was meant: then `lint --fix` leaves it to `--unsafe-fixes`."""
 
     def message(self) -> str:
         """State the fault: one line, lower case, no full stop, true when read alone."""
@@ -121,7 +125,7 @@ class Rule:
         return None
 
     def replacement(self) -> str | None:
-        """Return text that, put in place of the span, mends the fault without changing the meaning."""
+        """Return text that, put in place of the span, mends the fault; see `guesses`."""
         return None
 
     def at(
@@ -140,6 +144,7 @@ class Rule:
             help=self.help(),
             notes=notes,
             replacement=self.replacement(),
+            guessed=self.guesses,
         )
 
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tilespec.build.digest import is_fresh, source_digest
-from tilespec.diagnostics import Diagnostic, Severity
+from tilespec.diagnostics import Diagnostic, Severity, SourceText
 from tilespec.model.build import build_model
 from tilespec.progress import Progress, Silent
 from tilespec.rules.environment import DiskFull, UnwritablePath
@@ -50,6 +50,7 @@ __all__ = [
     "build_paths",
     "check_file",
     "check_paths",
+    "check_source",
     "show",
 ]
 
@@ -102,23 +103,26 @@ class BuildReport:
 
 def check_file(path: Path) -> Checked:
     """Run every stage up to the schedules."""
-    checked = Checked()
     source, found = read_source(path)
-    checked.findings += found
     if source is None:
-        return checked
+        return Checked(findings=found)
+    checked = check_source(source)
+    checked.findings[:0] = found
+    return checked
+
+
+def check_source(source: SourceText, *, trace: bool = True) -> Checked:
+    """Run every stage up to the schedules on a text; without `trace` only those that need no torch."""
+    checked = Checked()
     tree, found = parse(source)
-    if any(item.severity is Severity.ERROR for item in found):
-        spec, more = build_model(tree)
-        checked.findings += apply_suppressions(tree, [*found, *more])
-        checked.spec = spec
-        return checked
-    spec, more = build_model(tree)
-    checked.spec = spec
+    checked.spec, more = build_model(tree)
     collected = [*found, *more]
-    if spec is not None and not any(item.severity is Severity.ERROR for item in collected):
-        collected += _trace_and_plan(spec, checked)
-    checked.findings += apply_suppressions(tree, collected)
+    wrong = any(item.severity is Severity.ERROR for item in collected)
+    run = trace and not wrong and checked.spec is not None
+    if run and checked.spec is not None:
+        collected += _trace_and_plan(checked.spec, checked)
+    # A stage that didn't run can't have made the findings that a suppression waits for.
+    checked.findings = apply_suppressions(tree, collected, complete=run)
     return checked
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
+from tilespec.coverage.completeness import check_completeness
 from tilespec.coverage.composed import join
 from tilespec.coverage.matching import Coverage, cover, outputs_by_structure
 from tilespec.coverage.operations import canonical, check_operations
@@ -59,6 +60,8 @@ def examine(spec: SpecFile, *, types: Mapping[str, str] | None = None) -> Examin
     if result.proof is not None and not result.proof.proved and result.end_to_end is not None:
         result.proof = _prove_by_structure(spec, candidates, result) or result.proof
     edges = result.edges or next(iter(candidates), ())
+    if result.end_to_end is None and spec.end_to_end is None:
+        result.findings += check_completeness(spec, result.graphs, None)
     if result.end_to_end is not None:
         result.coverage = cover(spec, edges, result.graphs, result.end_to_end)
         if disproved:
@@ -66,8 +69,20 @@ def examine(spec: SpecFile, *, types: Mapping[str, str] | None = None) -> Examin
             lacking = _lacking(result.graphs, result.end_to_end)
             places = {op.node.span for op in result.coverage.gaps if op.operation in lacking}
             disproved = [item for item in result.coverage.findings if item.span in places] or disproved
+            if (
+                not places
+                and result.coverage.kept
+                and lacking <= {op.operation for op in result.coverage.kept}
+            ):
+                # The kernels lack what the file keeps out of them: then no wiring gives the whole.
+                result.proof, disproved = prove_wiring(
+                    spec.model_copy(update={"end_to_end": None}), candidates
+                )
+                result.findings += result.coverage.findings
         else:
             result.findings += result.coverage.findings
+        if not disproved:
+            result.findings += check_completeness(spec, result.graphs, result.coverage)
     result.findings += disproved
     return result
 

@@ -58,6 +58,11 @@ class Coverage:
         return tuple(op for op in self.ops if op.is_gap)
 
     @property
+    def kept(self) -> tuple[CoveredOp, ...]:
+        """The ops that stay in PyTorch."""
+        return tuple(op for op in self.ops if op.kept is not None)
+
+    @property
     def complete(self) -> bool:
         """Whether every op is performed or openly kept."""
         return self.decided and not self.gaps
@@ -89,7 +94,9 @@ def cover(
         operation = canonical(node)
         op = CoveredOp(node, operation, kernels, None if kernels else kept.get(operation))
         ops.append(op)
-        if op.is_gap and decided:
+        if op.kept is not None:
+            findings.append(rules.KeptInPytorch(operation, op.kept).at(source, node.span))
+        elif op.is_gap and decided:
             findings.append(rules.IncompleteCoverage(operation, node.origin).at(source, node.span))
     if not decided:
         findings.append(rules.CoverageUndecided().at(spec.source, None))

@@ -14,7 +14,7 @@ from tilespec.diagnostics import Diagnostic, Label, Rule, Severity, Span
 from tilespec.model.dag import contradictions, find_cycle, levels_of, sort_kernels
 from tilespec.model.kernels import KernelBuilder
 from tilespec.model.symbols import Symbols
-from tilespec.model.types import Completeness, Kernel, Mapping, ReferenceText, ScalarSpec, SpecFile
+from tilespec.model.types import Claim, Completeness, Kernel, Mapping, ReferenceText, ScalarSpec, SpecFile
 from tilespec.model.wiring import check_wiring
 from tilespec.rules import graph as rules
 from tilespec.syntax.names import Guesses, is_safe_name
@@ -210,15 +210,15 @@ def _completeness(node: CompletenessNode | None) -> Completeness | None:
     if node is None:
         return None
     return Completeness(
-        operations=tuple(name.text for name in node.operations),
+        operations=_claims(node.operations),
         mapping=tuple(
-            Mapping(
-                left=tuple(name.text for name in line.left),
-                right=tuple(name.text for name in line.right),
-                span=line.span,
-            )
+            Mapping(left=_claims(line.left), right=_claims(line.right), span=line.span)
             for line in node.mapping
         ),
-        gaps=None if node.gaps is None else tuple(name.text for name in node.gaps),
+        gaps=None if node.gaps is None else _claims(node.gaps),
         span=node.span,
     )
+
+
+def _claims(names: Iterable[Name]) -> tuple[Claim, ...]:
+    return tuple(Claim(text=name.text, span=name.span) for name in names)

@@ -13,6 +13,7 @@ from tilespec.diagnostics import SourceText, Span
 from tilespec.model.dims import Expr
 
 __all__ = [
+    "Claim",
     "Completeness",
     "DimRange",
     "Edge",
@@ -169,20 +170,27 @@ class Edge(_Model):
     why: str
 
 
+class Claim(_Model):
+    """A name in a hand-written completeness check, and where it stands."""
+
+    text: str
+    span: Span
+
+
 class Mapping(_Model):
     """One line of a hand-written completeness check: ops on one side, kernel ids on the other."""
 
-    left: tuple[str, ...]
-    right: tuple[str, ...]
+    left: tuple[Claim, ...]
+    right: tuple[Claim, ...]
     span: Span
 
 
 class Completeness(_Model):
     """A hand-written `## Completeness Check`. `gaps` is None where the file has no `Gaps:` line."""
 
-    operations: tuple[str, ...]
+    operations: tuple[Claim, ...]
     mapping: tuple[Mapping, ...]
-    gaps: tuple[str, ...] | None
+    gaps: tuple[Claim, ...] | None
     span: Span
 
 

@@ -103,6 +103,8 @@ CODES: Mapping[str, type[Rule]] = {
     "TS425": reference.UndeclaredParameter,
     "TS426": reference.CoverageUndecided,
     "TS427": reference.ReferenceGenerated,
+    "TS428": reference.WrongCompleteness,
+    "TS429": reference.KeptInPytorch,
     "TS501": lowering.UnsupportedOp,
     "TS502": lowering.UnsupportedArgument,
     "TS601": schedule.NoSchedule,

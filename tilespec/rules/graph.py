@@ -85,6 +85,7 @@ class UndefinedKernel(Rule):
 
     code: ClassVar[str] = "TS201"
     name: ClassVar[str] = "undefined-kernel"
+    guesses: ClassVar[bool] = True
     kernel: str
     close: str | None = None
     known: tuple[str, ...] = ()
@@ -789,6 +790,7 @@ class UndefinedSource(Rule):
 
     code: ClassVar[str] = "TS213"
     name: ClassVar[str] = "undefined-source"
+    guesses: ClassVar[bool] = True
     written: str
     reason: str
     close: str | None = None
@@ -836,6 +838,7 @@ class UnknownOperation(Rule):
 
     code: ClassVar[str] = "TS214"
     name: ClassVar[str] = "unknown-operation"
+    guesses: ClassVar[bool] = True
     operation: str
     close: str | None = None
 
@@ -881,6 +884,7 @@ class UndefinedInplace(Rule):
 
     code: ClassVar[str] = "TS215"
     name: ClassVar[str] = "undefined-inplace"
+    guesses: ClassVar[bool] = True
     target: str
     kernel: str
     close: str | None = None
@@ -1009,6 +1013,7 @@ class UnknownGroupMember(Rule):
     code: ClassVar[str] = "TS217"
     name: ClassVar[str] = "unknown-group-member"
     severity: ClassVar[Severity] = Severity.WARNING
+    guesses: ClassVar[bool] = True
     written: str
     close: str
 

@@ -1521,3 +1521,133 @@ class CoverageUndecided(Rule):
     def help(self) -> str | None:
         """Say what to change."""
         return "name the dims instead of writing sizes, or write both references with the same calls"
+
+
+@dataclass(frozen=True)
+class WrongCompleteness(Rule):
+    """A statement of the completeness check that isn't so.
+
+    The check is derived from the traces: `tilespec lint` prints it and `tilespec fmt --completeness` writes it. One that
+    is written by hand has to name operations that the forward pass performs, kernels that exist and that perform them,
+    and the gaps that there are.
+
+    Fails: there is no softmax.
+
+    ```tilespec
+    KERNEL SPEC: activate
+    Description: GELU of every element.
+    Operations: [gelu]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_activate(x):
+        return F.gelu(x)
+    ---
+    ## Completeness Check
+    Original forward-pass ops: [gelu, softmax]
+    Covered by kernel specs: gelu -> activate
+    Gaps: NONE
+    ```
+
+    Passes:
+
+    ```tilespec
+    KERNEL SPEC: activate
+    Description: GELU of every element.
+    Operations: [gelu]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_activate(x):
+        return F.gelu(x)
+    ---
+    ## Completeness Check
+    Original forward-pass ops: [gelu]
+    Covered by kernel specs: gelu -> activate
+    Gaps: NONE
+    ```
+    """
+
+    code: ClassVar[str] = "TS428"
+    name: ClassVar[str] = "wrong-completeness"
+    fault: str
+
+    def message(self) -> str:
+        """State the fault."""
+        return f"the completeness check is wrong: {self.fault}"
+
+    def help(self) -> str | None:
+        """Say how to get a right one."""
+        return "`tilespec fmt --completeness` writes the derived one"
+
+
+@dataclass(frozen=True)
+class KeptInPytorch(Rule):
+    """An operation of the forward pass that no kernel performs, left to PyTorch openly.
+
+    `Keep in PyTorch: [op] because "..."` is the one way to leave an operation out. It is reported every time, so that
+    nobody takes the kernels for the whole forward pass: the composition of the kernels lacks this operation, and is not
+    compared with the end-to-end reference.
+
+    With the note:
+
+    ```tilespec
+    Keep in PyTorch: [erf] because "the caller applies it"
+    ---
+    KERNEL SPEC: double
+    Description: Doubles every element.
+    Operations: [mul]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_double(x):
+        return x * 2
+    ---
+    ## Composition Notes
+    def reference_end(x):
+        return torch.erf(x * 2)
+    ```
+
+    Without it:
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles every element.
+    Operations: [mul, erf]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_double(x):
+        return torch.erf(x * 2)
+    ---
+    ## Composition Notes
+    def reference_end(x):
+        return torch.erf(x * 2)
+    ```
+    """
+
+    code: ClassVar[str] = "TS429"
+    name: ClassVar[str] = "kept-in-pytorch"
+    severity: ClassVar[Severity] = Severity.NOTE
+    operation: str
+    reason: str
+
+    def message(self) -> str:
+        """State what is left out."""
+        return f"`{self.operation}` of the forward pass stays in PyTorch: {self.reason}"
+
+    def help(self) -> str | None:
+        """Say how to bring it into a kernel."""
+        return f"a KERNEL SPEC with `Operations: [{self.operation}]` replaces it"

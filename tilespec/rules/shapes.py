@@ -61,6 +61,7 @@ class UnknownDtype(Rule):
 
     code: ClassVar[str] = "TS301"
     name: ClassVar[str] = "unknown-dtype"
+    guesses: ClassVar[bool] = True
     dtype: str
     close: str | None = None
 
@@ -569,6 +570,7 @@ class UnknownLayout(Rule):
 
     code: ClassVar[str] = "TS312"
     name: ClassVar[str] = "unknown-layout"
+    guesses: ClassVar[bool] = True
     layout: str
     close: str | None = None
 

@@ -28,13 +28,22 @@ def parse_completeness(source: SourceText, section: Section) -> CompletenessNode
                 name for begin, end in _pieces(source, raw) for name in _names(source.text, begin, end)
             )
         elif raw.key == "Gaps":
-            text = source.text[raw.start : raw.end].strip().strip("*`")
-            empty = text.lower() in _NONE or text.lower().startswith(("none ", "none,", "none("))
-            gaps = () if empty else tuple(_names(source.text, raw.start, raw.end))
+            gaps = _gaps(source, raw)
         else:
             mapping.extend(_mapping(source, raw))
     head = section.head or Span(0, 0)
     return CompletenessNode(operations, tuple(mapping), gaps, head)
+
+
+def _gaps(source: SourceText, raw: RawField) -> tuple[Name, ...]:
+    """Read what stands behind `Gaps:`, else in the bullets below; prose after `NONE` says nothing."""
+    pieces = [(begin, end) for begin, end in _pieces(source, raw) if source.text[begin:end].strip()]
+    if not pieces:
+        return ()
+    text = source.text[slice(*pieces[0])].strip().strip("*`").lower()
+    if text in _NONE or text.startswith(("none ", "none,", "none(")):
+        return ()
+    return tuple(name for begin, end in pieces for name in _names(source.text, begin, end))
 
 
 def _pieces(source: SourceText, raw: RawField) -> Iterator[tuple[int, int]]:

@@ -39,8 +39,13 @@ def collect_suppressions(outline: Outline, report: Callable[..., None]) -> tuple
     return tuple(found)
 
 
-def apply_suppressions(tree: FileNode, findings: list[Diagnostic]) -> list[Diagnostic]:
-    """Return the findings that no suppression of the file covers, and one for each that covers none."""
+def apply_suppressions(
+    tree: FileNode, findings: list[Diagnostic], *, complete: bool = True
+) -> list[Diagnostic]:
+    """Return the findings that no suppression of the file covers, and one for each that covers none.
+
+    Where not all stages ran, findings are not `complete`, and a suppression that covers none may yet be needed.
+    """
     if not tree.suppressions:
         return findings
     used: set[tuple[Suppression, str]] = set()
@@ -51,9 +56,10 @@ def apply_suppressions(tree: FileNode, findings: list[Diagnostic]) -> list[Diagn
             kept.append(finding)
         else:
             used.add((cover, finding.code))
+    unused = tree.suppressions if complete else ()
     kept.extend(
         rules.UnusedSuppression(code.text).at(tree.source, code.span)
-        for suppression in tree.suppressions
+        for suppression in unused
         for code in suppression.codes
         if (suppression, code.text) not in used
     )
