@@ -51,8 +51,9 @@ def atom(code: str) -> Text:
 def binary(operator: str, left: Text, right: Text) -> Text:
     """Return `left operator right`."""
     level = _PRECEDENCE[operator]
-    # `a - (b - c)` and chained comparisons need their parentheses; `a + b + c` does not.
-    right_level = level + 1 if operator not in {"+", "*", "&", "|", "^"} else level
+    # `a - (b - c)`, `a * (b // c)` and chained comparisons need their parentheses. `a + (b + c)` does too: in floating
+    # point it isn't `a + b + c`.
+    right_level = level if operator in {"&", "|", "^"} else level + 1
     left_level = level + 1 if level <= _PRECEDENCE["=="] or operator == "**" else level
     return Text(f"{left.at_least(left_level)} {operator} {right.at_least(right_level)}", level)
 
