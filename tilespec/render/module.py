@@ -21,7 +21,7 @@ from tilespec.schedule.plan import Cover, Fill, Fixed, ModulePlan
 
 __all__ = ["KernelModule", "environment", "render_module"]
 
-_NEEDS = {"asinh": ("log1p",), "acosh": ("log1p",), "atanh": ("log1p",), "erfc": ("erf",)}
+_NEEDS = {"asinh": ("log1p",), "acosh": ("log1p",), "atanh": ("log1p",)}
 
 
 @dataclass(frozen=True)

@@ -120,6 +120,7 @@ def _like(value: Text, number: float) -> Text:
 
 _HELPER_OF = {
     ("erf", "float64"): "erf64",
+    ("erfc", "float64"): "erfc64",
     ("round", ""): "round_half_even",
     ("round", "float64"): "round_half_even64",
 }
@@ -203,22 +204,24 @@ def asinh(x):
     """Inverse hyperbolic sine."""
     a = ct.abs(x)
     large = ct.log(a) + 0.6931471805599453
-    t = ct.minimum(a, 1e6)
+    t = ct.minimum(a, 1e9, propagate_nan=True)
     near = t + t * t / (1.0 + ct.sqrt(1.0 + t * t))
-    value = ct.where(a > 1e6, large, log1p(near))
+    value = ct.where(a > 1e9, large, log1p(near))
     return ct.where(x < 0, -value, value)
 ''',
     "acosh": '''
 def acosh(x):
     """Inverse hyperbolic cosine."""
-    t = ct.minimum(x, 1e6) - 1.0
-    near = log1p(t + ct.sqrt(t * (t + 2.0)))
-    return ct.where(x > 1e6, ct.log(x) + 0.6931471805599453, near)
+    t = ct.minimum(x, 1e9, propagate_nan=True) - 1.0
+    near = log1p(t + ct.sqrt(t) * ct.sqrt(t + 2.0))
+    return ct.where(x > 1e9, ct.log(x) + 0.6931471805599453, near)
 ''',
     "atanh": '''
 def atanh(x):
     """Inverse hyperbolic tangent."""
-    return 0.5 * log1p(2.0 * x / (1.0 - x))
+    a = ct.abs(x)
+    value = 0.5 * log1p(2.0 * a / (1.0 - a))
+    return ct.where(x < 0, -value, value)
 ''',
     "truncdiv": '''
 def truncdiv(x, y):
@@ -309,7 +312,57 @@ def erf64(x):
 ''',
     "erfc": '''
 def erfc(x):
-    """1 - erf(x)."""
-    return 1.0 - erf(x)
+    """1 - erf(x), accurate where it is small: e^-a^2 * P((a - 3.75) / (a + 3.75)) / (1 + 2a) with a = |x|."""
+    a = ct.minimum(ct.abs(x), 30.0, propagate_nan=True)
+    s = (a - 3.75) / (a + 3.75)
+    p = -0.00022874723 * s + 0.00039670465
+    p = p * s + 0.0016886622
+    p = p * s - 0.0098454915
+    p = p * s + 0.028396482
+    p = p * s - 0.058645982
+    p = p * s + 0.09229637
+    p = p * s - 0.10881458
+    p = p * s + 0.08227742
+    p = p * s + 0.0035863102
+    p = p * s - 0.14024061
+    p = p * s + 1.2375126
+    h = ct.floor(a * 16.0) * 0.0625
+    tail = ct.exp(-h * h) * ct.exp((h - a) * (h + a)) * p / (1.0 + 2.0 * a)
+    return ct.where(x < 0.0, 2.0 - tail, tail)
+''',
+    "erfc64": '''
+def erfc64(x):
+    """1 - erf(x) in float64, accurate where it is small: e^-a^2 * P((a - 3.75) / (a + 3.75)) / (1 + 2a) with a = |x|."""
+    a = ct.minimum(ct.abs(x), 30.0, propagate_nan=True)
+    s = (a - 3.75) / (a + 3.75)
+    p = -7.66620979599882e-11 * s - 3.758730803563047e-11
+    p = p * s + 9.23486770752957e-10
+    p = p * s + 5.460657473631207e-10
+    p = p * s - 6.60682947791671e-09
+    p = p * s - 4.3902519431409845e-09
+    p = p * s + 4.10739893733258e-08
+    p = p * s + 2.4291311771894864e-08
+    p = p * s - 2.612582098890154e-07
+    p = p * s - 5.8264397666957126e-08
+    p = p * s + 1.7535246298697825e-06
+    p = p * s - 9.728484952656482e-07
+    p = p * s - 1.144508983794941e-05
+    p = p * s + 2.2383911531916976e-05
+    p = p * s + 5.1649421745236465e-05
+    p = p * s - 0.0002901539791322486
+    p = p * s + 0.000293713591593492
+    p = p * s + 0.0017556258323895534
+    p = p * s - 0.009746579547145438
+    p = p * s + 0.028362277421519668
+    p = p * s - 0.05869339859058929
+    p = p * s + 0.09230432116019804
+    p = p * s - 0.10880393014170556
+    p = p * s + 0.08227673849015103
+    p = p * s + 0.003585415485463656
+    p = p * s - 0.14024059858554702
+    p = p * s + 1.2375126308378275
+    h = ct.floor(a * 16.0) * 0.0625
+    tail = ct.exp(-h * h) * ct.exp((h - a) * (h + a)) * p / (1.0 + 2.0 * a)
+    return ct.where(x < 0.0, 2.0 - tail, tail)
 ''',
 }
