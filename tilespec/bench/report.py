@@ -44,7 +44,7 @@ class Row:
 
 @dataclass(frozen=True)
 class HostRow:
-    """Host time of one composed call beside that of its launches alone, with arguments ready."""
+    """Host time of a later call of the composed module beside that of its launches alone, with arguments ready."""
 
     file: str
     sizes: Mapping[str, int]
@@ -151,7 +151,11 @@ def markdown(data: Mapping[str, Any]) -> str:
     )
     lines += _lines(header, rows)
     if data["host"]:
-        lines += ["", "Host time of one composed call, and of its launches alone with arguments ready:", ""]
+        lines += [
+            "",
+            "Host time of a later call of the composed module, and of its launches alone with arguments ready:",
+            "",
+        ]
         host = [
             (
                 str(row["file"]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import inspect
 import platform
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +29,7 @@ from tilespec.verify.package import Package, load_package
 from tilespec.verify.run import Build
 from tilespec.verify.subject import Case, Subject, TensorCase
 
-__all__ = ["BenchOptions", "bench_packages", "bench_paths", "bench_sizes"]
+__all__ = ["BenchOptions", "bench_packages", "bench_paths", "bench_sizes", "composed_module"]
 
 
 @dataclass(frozen=True)
@@ -184,9 +185,10 @@ def _row(package: Package, subject: Subject, sizes: Mapping[str, int], options: 
 
 
 def _host(package: Package, subject: Subject, sizes: Mapping[str, int]) -> HostRow:
-    """Compare a composed call with its launches alone."""
+    """Compare a call of the composed module, as a model makes it again and again, with its launches alone."""
     runner = load_runner(subject, "cuda")
     tensors, named = call_arguments(runner, arguments(_case(subject, sizes), "cuda"))
+    module, first = composed_module(runner.module, subject.function, tensors, named)
     with captured_launches() as records:
         # Imported afresh, so that a launcher that keeps `ct.launch` in a variable is seen as well.
         fresh: ModuleType = import_generated(subject.module, package.directory, fresh=True)
@@ -198,8 +200,24 @@ def _host(package: Package, subject: Subject, sizes: Mapping[str, int]) -> HostR
         for record in ready:
             launch(*record)
 
-    times: Mapping[str, Timing] = host_times({"composed": lambda: runner.call(*tensors, **named), "raw": raw})
+    times: Mapping[str, Timing] = host_times({"composed": lambda: module(first), "raw": raw})
     return HostRow(subject.source.path, dict(sizes), len(ready), times["composed"], times["raw"])
+
+
+def composed_module(
+    module: ModuleType, function: str, tensors: Sequence[Tensor], named: Mapping[str, Any]
+) -> tuple[torch.nn.Module, Tensor]:
+    """Return the module of a generated `composed.py` that holds all these arguments but the first tensor, and that tensor."""
+    (kind,) = [
+        item
+        for item in vars(module).values()
+        if isinstance(item, type) and issubclass(item, torch.nn.Module) and item.__module__ == module.__name__
+    ]
+    held = dict(inspect.signature(getattr(module, function)).bind(*tensors, **named).arguments)
+    name, first = next((name, value) for name, value in held.items() if isinstance(value, Tensor))
+    del held[name]
+    made: torch.nn.Module = kind(**held)
+    return made, first
 
 
 def _environment(options: BenchOptions) -> dict[str, str]:

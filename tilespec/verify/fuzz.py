@@ -58,6 +58,7 @@ class _Run:
     passed: Case | None = None
     why: str = "no sizes that fit the declared shapes were found"
     failures: dict[Case, Rule] = field(default_factory=dict)
+    verdicts: dict[Case, bool] = field(default_factory=dict)
     first_failure: float | None = None
     broken: bool = False
     cut: bool = False
@@ -70,13 +71,16 @@ class _Run:
         return self.wanted * 8 + 100
 
     def fails(self, case: Case | None) -> bool:
-        """Judge one case, once."""
+        """Judge one case, once: the answer stays the same, also where the kernel's doesn't, or Hypothesis would complain."""
         self.drawn += 1
         if case is None:
             self.refused += 1
             return False
-        if case in self.failures:
-            return True
+        if case not in self.verdicts:
+            self.verdicts[case] = self._judge(case)
+        return self.verdicts[case]
+
+    def _judge(self, case: Case) -> bool:
         if self._shrunk_enough() or self._seen_enough(case):
             return False
         self.blocks = 0 if self.runner.device == "cuda" else blocks_of(self.runner, case)

@@ -10,9 +10,12 @@ import torch
 
 from tilespec.bench.measure import Timing, captured_launches, gpu_times
 from tilespec.bench.report import BenchReport, HostRow, Row, markdown
-from tilespec.bench.run import BenchOptions, bench_sizes
+from tilespec.bench.run import BenchOptions, bench_sizes, composed_module
 from tilespec.model import build_model
+from tilespec.pipeline import BuildOptions, build_paths
 from tilespec.syntax import parse, read_source
+from tilespec.verify.check import call_arguments
+from tilespec.verify.load import load_runner
 from tilespec.verify.package import load_package
 
 
@@ -79,6 +82,25 @@ def test_sizes_come_from_bench(repository: Path):
         (found,) = bench_sizes(model, subject, BenchOptions(sizes=sizes))
         assert found == {name: sizes[name] for name in subject.symbols}
     assert bench_sizes(model, package.kernels[0], BenchOptions(sizes={"B": 8})) == []
+
+
+@pytest.mark.parametrize("name", ["ffn", "softmax"])
+def test_the_composed_module_holds_all_but_the_first_tensor(name: str, repository: Path, tmp_path: Path):
+    spec = repository / "specs" / f"{name}.tilespec"
+    build_paths([spec], BuildOptions(out=tmp_path))
+    package, _ = load_package(spec, tmp_path / name)
+    assert package is not None
+    subject = package.composed
+    assert subject is not None
+    runner = load_runner(subject, "interpreter")
+    values = {
+        item.name: torch.ones([3 for _ in item.shape], dtype=torch.float16) for item in subject.tensors
+    } | {item.name: item.default for item in subject.scalars}
+    tensors, named = call_arguments(runner, values)
+    module, first = composed_module(runner.module, subject.function, tensors, named)
+    assert first is values[subject.tensors[0].name]
+    assert set(module.state_dict()) == {item.name for item in subject.tensors[1:]}
+    assert torch.equal(module(first), runner.call(*tensors, **named))
 
 
 @pytest.mark.gpu

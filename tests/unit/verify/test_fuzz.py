@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
+import pytest
+import torch
 from torch import Tensor
 
 from tilespec.model.dims import const
@@ -97,6 +99,15 @@ def test_fewer_cases_than_asked_for_are_said_so(tmp_path: Path):
     assert f"{report.cases} of 12 cases: the reference refuses it: ValueError: no more" in (
         report.findings[0].message
     )
+
+
+@pytest.mark.parametrize("start", range(6))
+def test_a_kernel_without_a_constant_result_is_a_finding(tmp_path: Path, start: int):
+    torch.manual_seed(start)
+    source = fixtures.RELU.replace("(x, y, 8, 32)", "(x + (torch.rand(()) < 0.2), y, 8, 32)")
+    report = fuzz_subject(fixtures.relu_subject(tmp_path, source), "interpreter", VerifyOptions(cases=40))
+    assert report.status == "failed"
+    assert report.findings
 
 
 def test_own_tolerance_is_noted(tmp_path: Path):
