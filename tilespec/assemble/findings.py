@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
@@ -14,6 +15,8 @@ __all__ = ["findings"]
 Locate = Callable[[int], Span | None]
 """From a line of the generated module to the text of the spec that it was made from."""
 
+_OFFSET = re.compile(r"\berror at offset \d+: ([^\n]+)")
+
 _FAILURES = {
     "unsupported": rules.UnsupportedOnTarget,
     "crash": rules.CompilerCrash,
@@ -24,8 +27,14 @@ _FAILURES = {
 def _rule(kernel: str, targets: str, seconds: float, error: AssemblyError) -> Rule:
     if error.kind == "timeout":
         return rules.CompileTimeout(kernel, targets, seconds)
-    complaint = " ".join(error.message.split()).rstrip(".") or error.exception
+    complaint = error.message or error.exception
     return _FAILURES.get(error.kind, rules.KernelRefused)(kernel, targets, complaint)
+
+
+def _complaint(message: str) -> str:
+    """Return the first thing that the compiler complains about: what follows are consequences, with offsets of their own."""
+    first = _OFFSET.search(message)
+    return " ".join((first[1] if first else message).split()).rstrip(".")
 
 
 def _targets(assemblies: Iterable[Assembly]) -> str:
@@ -38,7 +47,7 @@ def _grouped(assemblies: Iterable[Assembly]) -> Iterator[tuple[AssemblyError, li
     for assembly in assemblies:
         error = assembly.error
         if error is not None:
-            plain = error.message
+            plain = _complaint(error.message)
             for name in (assembly.target, assembly.target.replace("_", "")):
                 plain = plain.replace(name, "the target")
             groups.setdefault(replace(error, message=plain), []).append(assembly)

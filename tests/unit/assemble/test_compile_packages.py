@@ -117,6 +117,17 @@ def test_every_kind_of_failure(
     assert SPEC[finding.span.start :].startswith("double")
 
 
+def test_only_the_first_complaint_counts(package: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch):
+    def refused(job: Job) -> Assembly:
+        offset = 264 if job.aligned else 504
+        text = f"Return code 3\nerror at offset 37: tile too large\nerror at offset {offset}: failed to get a result"
+        return made(job, error=AssemblyError("refused", "Error", text))
+
+    answer(monkeypatch, refused)
+    (finding,) = found(package, "sm_80", "sm_90")
+    assert finding.message == "kernel `double` doesn't compile for sm_80, sm_90: tile too large"
+
+
 def test_slow_code_is_warned_of_once(package: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch):
     slow = Remark("tensor-core", "scalar code", 8, passed=False)
     answer(monkeypatch, lambda job: made(job, frame=64 if job.target == "sm_90" else 0, remarks=(slow,)))
