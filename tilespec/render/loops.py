@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tilespec.ir.nodes import Compute, Contract, Load, Node, Reduce, Scan
-from tilespec.model.dims import AxisAtom
+from tilespec.model.dims import AxisAtom, Expr
 from tilespec.render.memory import Memory
 from tilespec.render.ops import constant, cutile_dtype, expression
 from tilespec.render.padding import IDENTITY, padded_value
@@ -24,24 +24,46 @@ class Loops(Memory):
         """Return the looped axes as the plan orders them: outermost first."""
         return [item.axis for item in self.plan.axes if item.axis in axes and item.role.in_loop]
 
+    def tile_count(self, axis: AxisAtom) -> str:
+        """Write how many steps a looped axis has."""
+        count = self.size(axis.extent).code
+        plan = self.plan.plan(axis)
+        if plan.until is not None:
+            end = self.diagonal(plan.until, 0)
+            count = f"max(min({count}, {end}), 0)" if plan.until[1].terms else f"min({count}, {end})"
+        return f"ct.cdiv({count}, {self.block_of(axis)})" if plan.role is Role.LOOP else count
+
+    def diagonal(self, until: tuple[AxisAtom, Expr, Node], rows: int) -> str:
+        """Write the position past the last that the last row of a tile reads; less `rows` tiles for its first row."""
+        row, offset, _ = until
+        end = f"{row.name} * {self.block_of(row)} + 1" if rows else f"({row.name} + 1) * {self.block_of(row)}"
+        return end if not offset.terms else f"{end} + {self.size(offset).at_least(41)}"
+
+    def clear_tiles(self, axis: AxisAtom, scope: Scope) -> tuple[dict[Node, Node], str]:
+        """Write how many tiles come before the end of the axis and the diagonal; what masks are worth there."""
+        block, until = self.block_of(axis), self.plan.plan(axis).until
+        whole = f"{self.size(axis.extent).at_least(51)} // {block}"
+        masks: dict[Node, Node] = {}
+        if until is not None:
+            mask = until[2]
+            assert isinstance(mask, Compute)  # noqa: S101 - a `where`
+            masks[mask] = mask.args[1]
+            whole = f"max(min({whole}, ({self.diagonal(until, 1)}) // {block}), 0)"
+        name = self.unique("clear", scope)
+        scope.block.line(f"{name} = {whole}")
+        return masks, name
+
     def open_loops(
-        self, axes: Sequence[AxisAtom], scope: Scope
+        self, axes: Sequence[AxisAtom], scope: Scope, ranges: Mapping[AxisAtom, str] | None = None
     ) -> tuple[Scope, list[tuple[Scope, str, Block]]]:
-        """Open a loop an axis; the innermost scope and what `close_loops` needs."""
+        """Open a loop an axis, over all its steps or those of `ranges`; the innermost scope and what `close_loops` needs."""
         pending: list[tuple[Scope, str, Block]] = []
         for axis in axes:
-            count = self.size(axis.extent).code
-            until = self.plan.plan(axis).until
-            if until is not None:
-                row, offset = until
-                end = f"({row.name} + 1) * {self.block_of(row)}"
-                end = end if not offset.terms else f"{end} + {self.size(offset).at_least(41)}"
-                count = f"max(min({count}, {end}), 0)" if offset.terms else f"min({count}, {end})"
-            if self.plan.role(axis) is Role.LOOP:
-                count = f"ct.cdiv({count}, {self.block_of(axis)})"
+            count = self.tile_count(axis)
             dealt = self.plan.plan(axis).dealt
             if dealt is not None:
                 count = f"{dealt.name}, {count}, {self.size(dealt.extent).code}"
+            count = (ranges or {}).get(axis, count)
             block = Block()
             if self.plan.plan(axis).backward:
                 step = self.unique("step", scope)

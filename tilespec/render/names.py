@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from tilespec.diagnostics import SourceText
 from tilespec.ir.nodes import Compute, Const, Contract, Index, Load, Node, Parameter, Reduce, Scan, postorder
@@ -63,6 +64,7 @@ class Names:
         self.padding = choose_padding(self.roots, self.access)
         self.folds = [node for node in self.nodes if isinstance(node, Reduce | Contract)]
         self.online = find_online(self.roots)
+        self.full: set[AxisAtom] = set()
         self.known: dict[tuple[Node, AxisAtom], float] = {}
         self.stages: dict[Node, int] = {}
         for node in self.folds:
@@ -79,6 +81,12 @@ class Names:
             self.given[name] = name if name not in self.own else self.unique(f"{name}_in")
             self.names.add(self.given[name])
         return self.given[name]
+
+    def count_users(self, roots: Iterable[Node]) -> None:
+        """Count the users of nodes made while writing."""
+        for below in postorder(roots):
+            for operand in below.operands:
+                self.users[operand] = self.users.get(operand, 0) + 1
 
     def tiled(self, axis: AxisAtom) -> bool:
         """Whether values have a tile dim along an axis."""
@@ -226,6 +234,8 @@ class Names:
 
     def ragged(self, axis: AxisAtom) -> bool:
         """Whether the last tile along `axis` may reach past its end."""
+        if axis in self.full:
+            return False
         extent, rule = axis.extent.value, self.plan.plan(axis).rule
         if extent is None:
             return True

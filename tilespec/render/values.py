@@ -37,7 +37,11 @@ class Values(Names, ABC):
         key = (node, frame)
         if key not in home.memo:
             text = self.convert(node, frame, home) or self.emit(node, frame, home)
-            if self.worth_a_name(node, text):
+            # What a loop reads from outside is worked out outside.
+            hoisted = (
+                home is not scope and not isinstance(node, Const | Parameter) and not text.code.isidentifier()
+            )
+            if hoisted or self.worth_a_name(node, text):
                 self.comment(node, home)
                 name = self.unique(self.hint(node), home, (node.dtype, self.shape(node.free, frame)))
                 home.block.line(f"{name} = {text.code}")

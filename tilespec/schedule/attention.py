@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tilespec.ir.nodes import Compute, Const, Contract, Index, Program, postorder
+from tilespec.ir.nodes import Compute, Const, Contract, Index, Node, Program, postorder
 from tilespec.model.dims import ONE, AxisAtom, Expr, const
 from tilespec.schedule.common import (
     folded_axes,
@@ -83,13 +83,13 @@ def attention(program: Program) -> list[KernelPlan] | Decline:
     axes.append(AxisPlan(column, Role.FULL, Cover(least=16)))
     axes.append(AxisPlan(inner, Role.FULL, Cover(least=16)))
     until = _last_key(scores, program, row, key)
-    axes.append(AxisPlan(key, Role.LOOP, Cover(32 if wide else 128, least=16), until=until))
+    axes.append(AxisPlan(key, Role.LOOP, Cover(32 if wide else 128, least=16), until=until, peeled=True))
     plan = make_plan(
         "attention",
         program,
         axes,
         [(row, column), (row, key), (key, column), (row, inner), (inner, key)],
-        "attention",
+        "online",
         hints=(("num_worker_warps", 8),),
         condition=const(_HEAD_LIMIT) - column.extent - inner.extent + _HEAD_LIMIT,
     )
@@ -105,8 +105,8 @@ def attention(program: Program) -> list[KernelPlan] | Decline:
 
 def _last_key(
     scores: Contract, program: Program, row: AxisAtom, key: AxisAtom
-) -> tuple[AxisAtom, Expr] | None:
-    """Return the offset from a row beyond which every score is -inf: that of a causal mask."""
+) -> tuple[AxisAtom, Expr, Node] | None:
+    """Return the offset from a row beyond which every score is -inf, and the causal mask that makes it so."""
     masks: list[Compute] = []
     for node in postorder(store.value for store in program.stores):
         if not isinstance(node, Compute) or not any(item is scores for item in postorder([node])):
@@ -128,5 +128,5 @@ def _last_key(
         if split is None or set(split[0]) != {row, key} or split[0][key] != ONE or split[0][row] != -ONE:
             continue
         limit = int(test.args[1].value) - (1 if test.op == "lt" else 0)
-        return row, const(limit) - split[1]
+        return row, const(limit) - split[1], mask
     return None

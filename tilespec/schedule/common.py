@@ -120,7 +120,6 @@ def slides(program: Program, item: AxisAtom) -> bool:
 def overlaps(strides: Mapping[AxisAtom, Expr]) -> bool:
     """Whether the axes of an index are no digits of one number: two choices of them may meet."""
 
-
     def size(item: AxisAtom) -> int:
         value = strides[item].value
         return 1 << 60 if value is None else value

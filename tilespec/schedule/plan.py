@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from tilespec.ir.nodes import Contract, Program, Tensor
+from tilespec.ir.nodes import Contract, Node, Program, Tensor
 from tilespec.model.dims import AxisAtom, Expr
 
 __all__ = [
@@ -91,8 +91,10 @@ class AxisPlan:
     rule: BlockRule | None = None
     dealt: AxisAtom | None = None
     """For looped axes: the grid axis whose blocks take the steps in turn, each block every n-th."""
-    until: tuple[AxisAtom, Expr] | None = None
-    """For looped axes: positions at or past the end of this tiled axis's tile, plus an offset, change nothing."""
+    until: tuple[AxisAtom, Expr, Node] | None = None
+    """For looped axes: positions past a row of this tiled axis, plus an offset, are masked by this `where`."""
+    peeled: bool = False
+    """For looped axes: tiles clear of masks run first, in a loop without them."""
     backward: bool = False
     """For looped axes: from the last tile to the first."""
 

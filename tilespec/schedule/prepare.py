@@ -8,7 +8,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilespec.ir.axes import map_expressions, unify
-from tilespec.ir.nodes import Compute, Const, Contract, Index, Load, Node, Program, Reduce, Scan, Store, rewrite
+from tilespec.ir.nodes import (
+    Compute,
+    Const,
+    Contract,
+    Index,
+    Load,
+    Node,
+    Program,
+    Reduce,
+    Scan,
+    Store,
+    rewrite,
+)
 from tilespec.model.dims import ONE, Expr, axis, product
 from tilespec.schedule.online import hoist_normalisers
 from tilespec.schedule.regroup import substitute_axes

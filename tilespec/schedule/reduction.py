@@ -145,13 +145,11 @@ def _row_reduction(
     ]
     looped += [AxisPlan(item, Role.FULL, Cover()) for item in short]
     looped += [AxisPlan(item, Role.STEP) for item in rest]
-    looped.append(AxisPlan(inner, Role.LOOP, Cover(4096)))
+    costly = _is_costly(program, inner)
+    looped.append(AxisPlan(inner, Role.LOOP, Cover(8192 if costly else 4096)))
     looped = _deal(looped, program, dealt)
-    plans.append(
-        make_plan(
-            "reduction", program, looped, [(*rows, *short, inner)], "long_row", hints=(("occupancy", 2),)
-        )
-    )
+    hints = (("num_worker_warps", 8), ("occupancy", 4)) if costly else (("occupancy", 2),)
+    plans.append(make_plan("reduction", program, looped, [(*rows, *short, inner)], "long_row", hints=hints))
     return plans
 
 
@@ -161,17 +159,21 @@ def _row_tiles(program: Program, inner: AxisAtom) -> list[tuple[int, int, tuple[
     From measurements on an H200 at 1024 and 4096 columns: rows that need exponentials are short of arithmetic, so narrow
     ones take smaller blocks, more at a time, and wider ones 8 warps.
     """
-    costly = any(
-        isinstance(node, Compute) and node.op in _COSTLY and inner in node.free
-        for node in postorder(store.value for store in program.stores)
-    )
-    if costly:
+    if _is_costly(program, inner):
         return [
             (1024, 4096, (("occupancy", 8),)),
             (_NARROW_ROW, 8192, (("num_worker_warps", 8), ("occupancy", 4))),
             (_ROW_LIMIT, 8192, (("num_worker_warps", 8),)),
         ]
     return [(_NARROW_ROW, 8192, (("occupancy", 4),)), (_ROW_LIMIT, 8192, (("occupancy", 1),))]
+
+
+def _is_costly(program: Program, inner: AxisAtom) -> bool:
+    """Whether something expensive is computed for every element of a row."""
+    return any(
+        isinstance(node, Compute) and node.op in _COSTLY and inner in node.free
+        for node in postorder(store.value for store in program.stores)
+    )
 
 
 def _apart(program: Program, axis: AxisAtom, other: AxisAtom) -> bool:
