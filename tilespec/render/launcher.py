@@ -235,8 +235,9 @@ def _variant_lines(variants: Sequence[tuple[str, KernelText]], suffix: str) -> l
 
 
 def _bytes(array: ArrayParameter) -> str:
-    """Write whether an output is a multiple of 16 bytes."""
-    size = product(array.tensor.shape) * _ITEMSIZE[array.tensor.dtype]
+    """Write whether an output, or what is stored of each of its rows, is a multiple of 16 bytes."""
+    cut = [part[1] for part in array.cuts if part is not None]
+    size = (cut[-1] if cut else product(array.tensor.shape)) * _ITEMSIZE[array.tensor.dtype]
     return str(size.value % 16 == 0) if size.value is not None else f"({size}) % 16 == 0"
 
 

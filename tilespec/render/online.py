@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tilespec.ir.nodes import Contract, Node, Parameter, Reduce, postorder, rewrite
+from tilespec.ir.nodes import Contract, Node, Parameter, Reduce, rewrite
 from tilespec.model.dims import AxisAtom
 from tilespec.render.loops import Loops
 from tilespec.render.ops import cutile_dtype

@@ -19,18 +19,21 @@ from tilespec.ir.nodes import (
     Reduce,
     Scan,
     Store,
+    postorder,
     rewrite,
 )
-from tilespec.model.dims import ONE, Expr, axis, product
+from tilespec.model.dims import ONE, AxisAtom, Expr, axis, const, product
 from tilespec.schedule.online import hoist_normalisers
 from tilespec.schedule.regroup import substitute_axes
 
 __all__ = ["prepare"]
 
+_MOST_PIECES = 8
+
 
 def prepare(program: Program) -> Program:
     """Return an equal program with few axes and only `sum`, `prod`, `max`, `min` reductions."""
-    program = _share_store_axes(program)
+    program = _share_store_axes(_split_stores(program))
     memo: dict[Node, Node] = {}
     program = replace(
         program,
@@ -80,6 +83,81 @@ def _align_scans(program: Program) -> Program:
     return replace(
         program,
         stores=tuple(replace(store, value=rewrite(store.value, change, memo)) for store in program.stores),
+    )
+
+
+def _split_stores(program: Program) -> Program:
+    """Store the pieces of a concatenation one by one, so that each is a tile: the halves of a rotary embedding.
+
+    before   y[r] = where(r < R, a[r], b[r - R])    over r < 2*R
+    after    y[r] = a[r] over r < R,  y[R + r] = b[r] over r < R
+    """
+    stores: list[Store] = []
+    pending = list(reversed(program.stores))
+    while pending:
+        store = pending.pop()
+        found = None if len(stores) + len(pending) >= _MOST_PIECES else _joint(store)
+        if found is None:
+            stores.append(store)
+            continue
+        whole, size = found
+        taken = {item.name for item in store.axes}
+        name = f"{whole.name}_high"
+        while name in taken:
+            name += "_"
+        low, high = axis(whole.name, size), size + axis(name, whole.extent - size)
+        pending.append(_piece(store, whole, high, low=False, size=size))
+        pending.append(_piece(store, whole, low, low=True, size=size))
+    return replace(program, stores=tuple(stores))
+
+
+def _joint(store: Store) -> tuple[AxisAtom, Expr] | None:
+    """Return a stored axis and where it is cut in two by a test `axis < size`."""
+    for node in postorder([store.value]):
+        if not isinstance(node, Compute) or node.op != "lt" or not isinstance(node.args[0], Index):
+            continue
+        whole = node.args[0].expr.axis
+        size = _whole_number(node.args[1])
+        if whole is None or whole not in store.axes or size is None:
+            continue
+        bound = {item for below in postorder([store.value]) for item in below.bound}
+        inside = size.is_positive() and (whole.extent - size).is_positive()
+        if whole not in bound and inside:
+            return whole, size
+    return None
+
+
+def _whole_number(node: Node) -> Expr | None:
+    if isinstance(node, Index) and not node.expr.axes:
+        return node.expr
+    if isinstance(node, Const) and isinstance(node.value, int):
+        return const(int(node.value))
+    return None
+
+
+def _piece(store: Store, whole: AxisAtom, part: Expr, *, low: bool, size: Expr) -> Store:
+    """Return the store for the positions `part` of an axis, its tests against `size` decided."""
+
+    def decide(node: Node) -> Node:
+        if (
+            isinstance(node, Compute)
+            and node.op == "lt"
+            and isinstance(node.args[0], Index)
+            and node.args[0].expr.axis == whole
+            and _whole_number(node.args[1]) == size
+        ):
+            return Const("bool", low)
+        if isinstance(node, Compute) and node.op == "where" and isinstance(node.args[0], Const):
+            return node.args[1] if node.args[0].value else node.args[2]
+        return node
+
+    value = map_expressions(rewrite(store.value, decide), lambda expr: expr.substitute({whole.name: part}))
+    replaced = next(iter(part.axes))
+    return Store(
+        store.tensor,
+        tuple(item.substitute({whole.name: part}) for item in store.index),
+        value,
+        tuple(replaced if item == whole else item for item in store.axes),
     )
 
 
