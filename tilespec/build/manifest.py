@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice, product
 from typing import Any
 
 from tilespec import __version__
@@ -20,6 +21,9 @@ __all__ = ["TARGETS", "manifest_text", "sizes_for"]
 TARGETS = ("sm_80", "sm_90", "sm_100", "sm_120")
 _USUAL = 1024
 _LARGE = 65536
+_SMALLER = (512, 256, 128, 64, 32, 24, 16, 12, 8, 4, 2, 1)
+_MIXED = (1024, 65536, 128, 16, 4, 1)
+_TRIALS = 6**4
 
 
 def manifest_text(
@@ -72,7 +76,9 @@ def _range(item: DimRange) -> dict[str, Any]:
 
 def _kernel(spec: SpecFile, plan: ModulePlan, module: KernelModule) -> dict[str, Any]:
     texts = dict(module.functions)
-    launches = [_launch(name, text, sizes_for(text, module, spec)) for name, text in texts.items()]
+    found = {name: sizes_for(text, module, spec) for name, text in texts.items()}
+    # A variant that no size takes is never launched, so there is nothing to compile.
+    launches = [_launch(name, texts[name], sizes) for name, sizes in found.items() if sizes is not None]
     return {
         "schedule": [
             {
@@ -110,13 +116,14 @@ def _launch(name: str, text: KernelText, sizes: Mapping[str, int]) -> dict[str, 
     return {"function": name, "arguments": arguments, "hints": dict(text.plan.hints)}
 
 
-def sizes_for(text: KernelText, module: KernelModule, spec: SpecFile) -> dict[str, int]:
-    """Return sizes for which the launcher would take this variant: the usual ones, or large ones for long rows."""
+def sizes_for(text: KernelText, module: KernelModule, spec: SpecFile) -> dict[str, int] | None:
+    """Return sizes for which the launcher takes this variant, usual ones if it can be; None where none were found."""
     siblings = [other for _, other in module.functions if other.plan.program.name == text.plan.program.name]
     before = siblings[: siblings.index(text)]
-    symbols = _symbols(siblings)
-    for size in (_USUAL, _LARGE, 64, 8):
-        sizes = {name: _fit(size, spec.dims.get(name)) for name in symbols}
+    symbols = sorted(_symbols(siblings))
+    deciding = sorted({name for other in siblings for name in _deciding(other, spec)} & set(symbols))
+    for tried in _trials(deciding):
+        sizes = {name: _fit(tried.get(name, _USUAL), spec.dims.get(name)) for name in symbols}
         for name, item in spec.dims.items():
             if item.equals is not None and item.equals.symbols <= set(sizes):
                 sizes[name] = item.equals.evaluate(sizes)
@@ -126,7 +133,24 @@ def sizes_for(text: KernelText, module: KernelModule, spec: SpecFile) -> dict[st
         )
         if taken and not earlier:
             return sizes
-    return {name: _fit(_USUAL, spec.dims.get(name)) for name in symbols}
+    return None
+
+
+def _deciding(text: KernelText, spec: SpecFile) -> frozenset[str]:
+    """Return the symbols that decide whether the launcher takes this variant."""
+    if text.plan.condition is None:
+        return frozenset()
+    names = text.plan.condition.symbols
+    equations = [item.equals for name, item in spec.dims.items() if name in names and item.equals is not None]
+    return names.union(*(equation.symbols for equation in equations))
+
+
+def _trials(symbols: Sequence[str]) -> Iterator[dict[str, int]]:
+    """Yield sizes of these symbols: equal ones first, then each choice of a few."""
+    for size in (_USUAL, _LARGE, *_SMALLER):
+        yield dict.fromkeys(symbols, size)
+    for mixed in islice(product(_MIXED, repeat=len(symbols)), _TRIALS):
+        yield dict(zip(symbols, mixed, strict=True))
 
 
 def _fit(size: int, limits: DimRange | None) -> int:
