@@ -78,4 +78,6 @@ class UndeterminedSize(Rule):
         return f"`{self.symbol}` does not follow from the shapes of the inputs"
 
     def help(self) -> str | None:
-        return f"give one input a dim of `{self.symbol}` alone, or say under `Dims` how it follows from others"
+        return (
+            f"give one input a dim of `{self.symbol}` alone, or say under `Dims` how it follows from others"
+        )
