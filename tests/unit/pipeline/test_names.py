@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.unit.pipeline.packages import build, forward_of, spec_text
+from tests.unit.pipeline.packages import DOUBLE, build, forward_of, spec_text
 
 NAMES = [
     *(
@@ -127,3 +127,35 @@ def test_what_no_tensor_or_kernel_may_be_called(name: str, place: str, tmp_path:
     shape = "shape=(N,), dtype=float32"
     _, findings = build(spec_text(kernel, {tensor: shape}, {"y": shape}, "relu", None), tmp_path)
     assert "TS110" in {finding.code for finding in findings}
+
+
+@pytest.mark.parametrize(
+    "name", ["w", "half", "training", "forward", "held", "type", "self", "register_buffer"]
+)
+def test_a_module_may_hold(name: str, tmp_path: Path):
+    text = spec_text(
+        "product",
+        {
+            "x": "shape=(M, K), dtype=float32",
+            name: "shape=(K, N), dtype=float32",
+            "bias": "scalar float = 1.0",
+        },
+        {"y": "shape=(M, N), dtype=float32"},
+        "matmul, add",
+        f"return x @ {name} + bias",
+    ).replace(", bias):", ", bias=1.0):")
+    package, findings = build(text, tmp_path)
+    assert findings == []
+    module = forward_of(package).Probe(**{name: COLUMNS.clone()})
+    torch.testing.assert_close(module(ROWS), ROWS @ COLUMNS + 1)
+    torch.testing.assert_close(module(ROWS, 2.0), ROWS @ COLUMNS + 2)
+    (key,) = module.state_dict()
+    assert key.rstrip("_") == name
+    module.load_state_dict({key: -COLUMNS})
+    torch.testing.assert_close(module(ROWS), 1 - ROWS @ COLUMNS)
+
+
+def test_a_module_refuses_what_it_does_not_know(tmp_path: Path):
+    package, _ = build(DOUBLE, tmp_path)
+    with pytest.raises(TypeError, match="no argument named z"):
+        forward_of(package).Probe(z=ROWS)
