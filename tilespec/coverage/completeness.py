@@ -6,13 +6,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tilespec.coverage.matching import Coverage
-from tilespec.coverage.operations import canonical
+from tilespec.coverage.operations import canonical, named
 from tilespec.coverage.ops import GLUE, base, is_compute
 from tilespec.diagnostics import Diagnostic
 from tilespec.model.operations import OperationEntry, find_operation
 from tilespec.model.types import Claim, SpecFile
 from tilespec.reference.graph import Graph, Node
 from tilespec.rules import reference as rules
+
+_CAST = "cast"
+"""What may go without saying."""
 
 __all__ = ["Summary", "check_completeness", "summarise"]
 
@@ -53,15 +56,15 @@ def summarise(spec: SpecFile, graphs: Mapping[str, Graph], coverage: Coverage | 
         for kernel in spec.kernels:
             graph = graphs.get(kernel.id)
             for node in graph.nodes if graph is not None else ():
-                if is_compute(node):
-                    covered.setdefault(canonical(node), {})[kernel.id] = None
+                if is_compute(node) and canonical(node) != _CAST:
+                    covered.setdefault(named(node), {})[kernel.id] = None
     else:
         for op in coverage.ops:
             if op.kept is not None:
                 kept[op.operation] = op.kept
             elif op.is_gap:
                 gaps[op.operation] = None
-            else:
+            elif op.operation != _CAST:
                 covered.setdefault(op.operation, {}).update(dict.fromkeys(op.kernels))
     return Summary(
         spec.name,
@@ -104,7 +107,8 @@ class _Check:
         }
         self.covering: dict[str, set[str]] = {}
         for op in coverage.ops if coverage is not None else ():
-            self.covering.setdefault(op.operation, set()).update(op.kernels)
+            for name in {op.operation, canonical(op.node)}:
+                self.covering.setdefault(name, set()).update(op.kernels)
 
     def run(self) -> Iterator[Diagnostic]:
         written = self.spec.completeness
@@ -136,8 +140,10 @@ class _Check:
         larger = any(_is_written_out(entry) for entry in entries)
         seen: set[str] = set()
         for node in self.nodes:
-            name, operation = base(node), canonical(node)
-            if name in known or operation in known or operation in seen or (larger and name in GLUE):
+            name, operation = base(node), named(node)
+            if operation in seen or {name, operation, canonical(node)} & (known | {_CAST}):
+                continue
+            if larger and name in GLUE:
                 continue
             seen.add(operation)
             yield self.wrong(f"the list leaves out `{operation}`", claims[-1])
@@ -184,7 +190,7 @@ class _Check:
             if name in open_ops:
                 continue
             kernels = sorted(self.covering.get(name, ())) or [
-                ident for ident in self.kernels if self.performs(ident, claim.text)
+                ident for ident, listed in self.listed_by_kernel.items() if name in listed
             ]
             by = f"`{kernels[0]}` performs `{claim.text}`" if kernels else f"nothing performs `{claim.text}`"
             yield self.wrong(f"{by}, so it is no gap", claim)

@@ -67,12 +67,12 @@ def examine(spec: SpecFile, *, types: Mapping[str, str] | None = None) -> Examin
         if disproved:
             # With a gap no wiring can be right: then the gap is the fault to report.
             lacking = _lacking(result.graphs, result.end_to_end)
-            places = {op.node.span for op in result.coverage.gaps if op.operation in lacking}
+            places = {op.node.span for op in result.coverage.gaps if canonical(op.node) in lacking}
             disproved = [item for item in result.coverage.findings if item.span in places] or disproved
             if (
                 not places
                 and result.coverage.kept
-                and lacking <= {op.operation for op in result.coverage.kept}
+                and lacking <= {canonical(op.node) for op in result.coverage.kept}
             ):
                 # The kernels lack what the file keeps out of them: then no wiring gives the whole.
                 result.proof, disproved = prove_wiring(

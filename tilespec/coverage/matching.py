@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from tilespec.coverage.composed import ComposedGraph, join
-from tilespec.coverage.operations import canonical
+from tilespec.coverage.operations import canonical, named
 from tilespec.coverage.ops import is_compute
 from tilespec.coverage.prove import sample_sizes
 from tilespec.coverage.values import draw, same_elements
@@ -91,8 +91,9 @@ def cover(
         kernels = found.get(node.name, ())
         if kernels == _IDENTITY:
             continue
-        operation = canonical(node)
-        op = CoveredOp(node, operation, kernels, None if kernels else kept.get(operation))
+        operation = named(node)
+        reason = kept.get(operation, kept.get(canonical(node)))
+        op = CoveredOp(node, operation, kernels, None if kernels else reason)
         ops.append(op)
         if op.kept is not None:
             findings.append(rules.KeptInPytorch(operation, op.kept).at(source, node.span))

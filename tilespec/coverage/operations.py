@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import re
+import ast
+from functools import lru_cache
 
 from tilespec.coverage.ops import ALLOCATION, GLUE, JOINS, VIEWS, base, is_compute
 from tilespec.diagnostics import Diagnostic
@@ -12,7 +13,7 @@ from tilespec.reference.check import check
 from tilespec.reference.graph import Graph, Node
 from tilespec.rules import reference as rules
 
-__all__ = ["canonical", "check_operations", "performed"]
+__all__ = ["canonical", "check_operations", "named", "performed"]
 
 _CANONICAL = {
     "mm": "matmul", "bmm": "matmul", "addmm": "matmul", "baddbmm": "matmul", "mv": "matmul", "dot": "matmul",
@@ -46,6 +47,15 @@ def canonical(node: Node) -> str:
 
 
 _TRANSPOSED = 6
+
+
+def named(node: Node) -> str:
+    """Return the registry's name of the call that a node comes from: `silu` for each part of `F.silu(x)`."""
+    for called in _called(node):
+        entry = find_operation(called)
+        if entry is not None:
+            return entry.name
+    return canonical(node)
 
 
 def performed(graph: Graph) -> tuple[str, ...]:
@@ -118,8 +128,19 @@ def check_operations(spec: SpecFile, kernel: Kernel, graph: Graph) -> list[Diagn
 
 def _called(node: Node) -> set[str]:
     """Return the function whose call torch took apart into this node: `cross_entropy` of `F.cross_entropy(...)`."""
-    match = re.match(r"(?:F|torch|torch\.nn\.functional)\.(\w+)\(", node.origin)
-    return {match.group(1)} if match else set()
+    name = _function(node.origin)
+    return set() if name is None else {name}
+
+
+@lru_cache(maxsize=4096)
+def _function(origin: str) -> str | None:
+    """Return the name that an expression calls last: `tanh` of `F.gelu(x).tanh()`; None where it is no call."""
+    try:
+        call = ast.parse(origin, mode="eval").body
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        # A long expression is shortened for messages, and is no code then.
+        return None
+    return call.func.attr if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else None
 
 
 def _is_folded(name: str, ops: frozenset[str]) -> bool:

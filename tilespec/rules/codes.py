@@ -117,6 +117,8 @@ CODES: Mapping[str, type[Rule]] = {
     "TS706": target.RegisterSpill,
     "TS707": target.ScalarContraction,
     "TS721": package.StalePackage,
+    "TS731": package.CoverageRemoved,
+    "TS732": package.KernelRemoved,
     "TS801": verify.WrongResult,
     "TS802": verify.MisplacedNonFinite,
     "TS803": verify.UnwrittenOutput,

@@ -1,13 +1,13 @@
-"""TS72x: built packages."""
+"""TS72x: built packages. TS73x: what a change takes away."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tilespec.diagnostics import Rule
+from tilespec.diagnostics import Rule, Severity
 
-__all__ = ["StalePackage"]
+__all__ = ["CoverageRemoved", "KernelRemoved", "StalePackage"]
 
 
 @dataclass(frozen=True)
@@ -27,3 +27,46 @@ class StalePackage(Rule):
 
     def help(self) -> str | None:
         return "run `tilespec build` and commit what it writes"
+
+
+@dataclass(frozen=True)
+class CoverageRemoved(Rule):
+    """A change that takes an operation of the forward pass out of the kernels.
+
+    `tilespec lint --against REV` compares with the file as it is at the revision. An operation that a kernel performed
+    there, and that is a gap or stays in PyTorch now, is reported even where the file says so openly.
+    """
+
+    code: ClassVar[str] = "TS731"
+    name: ClassVar[str] = "coverage-removed"
+    severity: ClassVar[Severity] = Severity.WARNING
+    operation: str
+    kernel: str
+    now: str
+    revision: str
+
+    def message(self) -> str:
+        return f"`{self.kernel}` performed `{self.operation}` at `{self.revision}`, which now {self.now}"
+
+    def help(self) -> str | None:
+        return "give the operation back to a kernel, or say in the pull request why it leaves"
+
+
+@dataclass(frozen=True)
+class KernelRemoved(Rule):
+    """A kernel that the revision has and the change has not.
+
+    A kernel may go when the forward pass changes or another kernel takes its work; `tilespec lint --against REV` says so,
+    so that it isn't missed in a review.
+    """
+
+    code: ClassVar[str] = "TS732"
+    name: ClassVar[str] = "kernel-removed"
+    severity: ClassVar[Severity] = Severity.NOTE
+    kernel: str
+    operations: tuple[str, ...]
+    revision: str
+
+    def message(self) -> str:
+        did = f", which performed {', '.join(f'`{name}`' for name in self.operations)}" if self.operations else ""
+        return f"`{self.kernel}` of `{self.revision}` is gone{did}"

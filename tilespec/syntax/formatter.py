@@ -25,7 +25,7 @@ from tilespec.syntax.writer import (
     type_text,
 )
 
-__all__ = ["format_source"]
+__all__ = ["format_source", "replace_completeness"]
 
 _GROUPS = (
     ("Description", "Operations"),
@@ -53,6 +53,37 @@ def format_source(source: SourceText) -> tuple[str | None, list[Diagnostic]]:
     if any(finding.severity is Severity.ERROR for finding in findings):
         return None, findings
     return _Formatter(source, tree).run(outline.sections), findings
+
+
+def replace_completeness(source: SourceText, block: str) -> str:
+    """Return the text with `block` as its completeness check: in place of the one it has, else at its end.
+
+    Prose below a replaced check stays.
+    """
+    section = next((each for each in scan(source).sections if each.kind == "completeness"), None)
+    if section is None:
+        return f"{source.text.rstrip()}\n\n{block}"
+    fields = set[int]()
+    for raw in section.fields:
+        first, _ = source.position(raw.name.start)
+        starts = [first, *(source.position(begin)[0] for begin, _ in raw.items)]
+        # A paragraph after a blank line is prose, though the field would take it.
+        last = first
+        for number in sorted(starts):
+            if any(not source.line(each).strip() for each in range(last + 1, number)):
+                break
+            last = number
+        fields.update(range(first, last + 1))
+    lines = [source.line(number) for number in range(1, source.line_count + 1)]
+    before = lines[: section.first - 1]
+    prose = [
+        source.line(number) for number in range(section.first + 1, section.last + 1) if number not in fields
+    ]
+    after = lines[section.last :]
+    kept = _trim(prose)
+    parts = ["\n".join(_trim(before)), block.rstrip("\n")]
+    parts += ["\n".join(part) for part in (kept, _trim(after)) if part]
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 class _Formatter:

@@ -88,3 +88,71 @@ def test_a_broken_file_is_left_alone(tmp_path: Path):
 def test_shipped_specs_are_canonical(repository: Path):
     result = CliRunner().invoke(app, ["fmt", "--diff", str(repository / "specs")])
     assert (result.exit_code, result.stdout) == (0, "")
+
+
+CHECKED = """\
+KERNEL SPEC: activate
+Description: Activates.
+Operations: [gelu]
+
+Inputs:
+  - x: shape=(N,), dtype=float32
+
+Outputs:
+  - y: shape=(N,), dtype=float32
+
+Dependencies: none
+
+PyTorch Reference:
+def reference_activate(x):
+    return F.gelu(x)
+---
+"""
+BLOCK = """\
+## Completeness Check
+Original forward-pass ops: [gelu]
+Covered by kernel specs:
+- gelu -> activate
+Gaps: NONE
+"""
+
+
+def formatted(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "a.tilespec"
+    path.write_text(text)
+    result = CliRunner().invoke(app, ["fmt", "--completeness", str(path)])
+    assert result.exit_code == 0, result.output
+    written = path.read_text()
+    assert CliRunner().invoke(app, ["fmt", "--completeness", "--check", str(path)]).exit_code == 0
+    assert CliRunner().invoke(app, ["fmt", "--check", str(path)]).exit_code == 0
+    assert CliRunner().invoke(app, ["lint", "--no-cache", str(path)]).exit_code == 0
+    return written
+
+
+def test_the_completeness_check_is_written(tmp_path: Path):
+    assert formatted(tmp_path, CHECKED) == f"{CHECKED}\n{BLOCK}"
+
+
+def test_a_wrong_completeness_check_is_replaced_and_prose_below_it_stays(tmp_path: Path):
+    wrong = "## Completeness Check\nOriginal forward-pass ops: [relu]\nCovered by kernel specs: relu -> nobody\nGaps: [tanh]\n"
+    written = formatted(tmp_path, f"{CHECKED}\n{wrong}\nReviewed twice.\n")
+    assert written == f"{CHECKED}\n{BLOCK}\nReviewed twice.\n"
+
+
+def test_a_gap_is_written_as_one(tmp_path: Path):
+    path = tmp_path / "a.tilespec"
+    path.write_text(
+        CHECKED + "\n## Composition Notes\n\ndef reference_all(x):\n    return F.gelu(x).tanh()\n"
+    )
+    assert CliRunner().invoke(app, ["fmt", "--completeness", str(path)]).exit_code == 0
+    assert "Original forward-pass ops: [gelu, tanh]" in path.read_text()
+    assert path.read_text().endswith("Gaps: tanh\n")
+
+
+def test_a_file_that_does_not_trace_keeps_its_text(tmp_path: Path):
+    path = tmp_path / "a.tilespec"
+    text = CHECKED.replace("F.gelu(x)", "F.gelu(z)")
+    path.write_text(text)
+    result = CliRunner().invoke(app, ["fmt", "--completeness", str(path)])
+    assert (result.exit_code, path.read_text()) == (1, text)
+    assert "TS404" in result.stderr

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from tilespec.diagnostics import Diagnostic
+    from tilespec.diagnostics import Diagnostic, SourceText
 
 __all__ = ["fmt"]
 
@@ -29,6 +29,10 @@ def fmt(
         bool, typer.Option("--check", help="Write nothing; exit with 1 if a file would change.")
     ] = False,
     diff: Annotated[bool, typer.Option("--diff", help="Write nothing; print what would change.")] = False,
+    completeness: Annotated[
+        bool,
+        typer.Option("--completeness", help="Also write the completeness check; this traces references."),
+    ] = False,
 ) -> None:
     """Rewrite spec files in the one canonical form."""
     from tilespec.cli.console import exit_with, print_findings
@@ -40,7 +44,7 @@ def fmt(
     changed = 0
     for path in files:
         shown = _STDIN if streaming else path.as_posix()
-        before, after, found = _format(path, shown)
+        before, after, found = _format(path, shown, completeness=completeness)
         findings += found
         if after is None:
             continue
@@ -64,11 +68,12 @@ def fmt(
         raise typer.Exit(1)
 
 
-def _format(path: Path, shown: str) -> tuple[bytes, str | None, list[Diagnostic]]:
+def _format(path: Path, shown: str, *, completeness: bool) -> tuple[bytes, str | None, list[Diagnostic]]:
     """Return the bytes of a file, its canonical text (None if it can't be formatted), and findings.
 
     Bytes, since a byte order mark and CRLF line ends are differences too.
     """
+    from tilespec.diagnostics import SourceText
     from tilespec.syntax import decode_source, format_source, read_source
 
     if shown == _STDIN:
@@ -80,7 +85,29 @@ def _format(path: Path, shown: str) -> tuple[bytes, str | None, list[Diagnostic]
     if source is None:
         return before, None, findings
     after, found = format_source(source)
+    if after is not None and completeness:
+        after, found = _with_completeness(SourceText(source.path, after), found)
     return before, after, findings + found
+
+
+def _with_completeness(source: SourceText, found: list[Diagnostic]) -> tuple[str | None, list[Diagnostic]]:
+    """Return canonical text with the derived completeness check; None with findings where it can't be derived."""
+    from tilespec.coverage.completeness import summarise
+    from tilespec.diagnostics import Severity, SourceText
+    from tilespec.pipeline import check_source
+    from tilespec.rules.reference import IncompleteCoverage, WrongCompleteness
+    from tilespec.syntax import format_source, replace_completeness
+
+    checked = check_source(source)
+    spec = checked.spec
+    # A wrong check is what is being replaced, and gaps are what the new one states.
+    errors = [item for item in checked.findings if item.severity is Severity.ERROR]
+    errors = [item for item in errors if item.code not in {WrongCompleteness.code, IncompleteCoverage.code}]
+    if spec is None or errors or len(checked.graphs) < len(spec.kernels):
+        return None, errors or checked.findings
+    block = summarise(spec, checked.graphs, checked.coverage).block
+    written, _ = format_source(SourceText(source.path, replace_completeness(source, block)))
+    return written, found
 
 
 def _difference(path: str, before: str, after: str) -> str:

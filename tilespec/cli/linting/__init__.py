@@ -1,0 +1,1 @@
+"""What `tilespec lint` does around the stages: cache, comparison with a revision, fixes, summary."""
