@@ -17,6 +17,7 @@ them, so that an unchanged build and a syntax check load neither.
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -66,7 +67,10 @@ class Checked:
     proof: WiringProof | None = None
     coverage: Coverage | None = None
     programs: dict[str, Program] = field(default_factory=dict)
-    plans: dict[str, ModulePlan] = field(default_factory=dict)
+    plans: dict[str, dict[tuple[str, ...], ModulePlan]] = field(default_factory=dict)
+    """For each kernel, a plan for each choice of dtypes of its type variables."""
+    fixed: dict[str, dict[str, int | bool]] = field(default_factory=dict)
+    """For each kernel, the scalars that decided its trace: other values need another kernel."""
 
     @property
     def has_errors(self) -> bool:
@@ -128,8 +132,7 @@ def check_source(source: SourceText, *, trace: bool = True) -> Checked:
 
 def _trace_and_plan(spec: SpecFile, checked: Checked) -> list[Diagnostic]:
     from tilespec.coverage import examine
-    from tilespec.lowering import lower
-    from tilespec.schedule.choose import schedule_program
+    from tilespec.reference.trace import trace_kernel
 
     examined = examine(spec)
     findings = list(examined.findings)
@@ -140,29 +143,58 @@ def _trace_and_plan(spec: SpecFile, checked: Checked) -> list[Diagnostic]:
     for kernel in spec.kernels:
         if kernel.id not in checked.graphs:
             continue
-        graph, missing = rename_symbols(spec, checked.graphs[kernel.id], kernel)
-        if missing is not None:
-            span = next(
-                (item.shape_span for item in kernel.tensors if _mentions(item.shape, missing)), kernel.span
-            )
-            findings.append(UndeterminedSize(missing).at(spec.source, span))
-            continue
-        program, found = lower(
-            replace(graph, name=kernel.id),
-            numerics=kernel.numerics,
-            source=spec.source,
-            outputs=[item.name for item in kernel.outputs],
-        )
+        first, *others = type_choices(spec, kernel)
+        found = _plan_kernel(spec, kernel, checked.graphs[kernel.id], tuple(first.values()), checked)
+        for types in others:
+            graph, more = trace_kernel(spec, kernel, types=types)
+            if graph is not None:
+                more = [*more, *_plan_kernel(spec, kernel, graph, tuple(types.values()), checked)]
+            # What holds for every dtype is said once.
+            found += [item for item in more if item not in found and item not in findings]
         findings += found
-        if program is None:
-            continue
-        checked.programs[kernel.id] = program
-        plan = schedule_program(program)
-        if isinstance(plan, list):
-            reasons = tuple(f"{item.family}: {item.reason}" for item in plan)
-            findings.append(NoSchedule(kernel.id).at(spec.source, kernel.span, notes=reasons))
-        else:
-            checked.plans[kernel.id] = plan
+    return findings
+
+
+def type_choices(spec: SpecFile, kernel: Kernel) -> list[dict[str, str]]:
+    """Return every choice of dtypes for the type variables of a kernel, the default first; one empty choice for none."""
+    names = dict.fromkeys(
+        item.dtype for item in (*kernel.tensors, *kernel.outputs) if item.dtype in spec.types
+    )
+    return [
+        dict(zip(names, choice, strict=True))
+        for choice in itertools.product(*(spec.types[name] for name in names))
+    ]
+
+
+def _plan_kernel(
+    spec: SpecFile, kernel: Kernel, graph: Graph, dtypes: tuple[str, ...], checked: Checked
+) -> list[Diagnostic]:
+    """Lower and schedule a traced kernel for one choice of dtypes."""
+    from tilespec.lowering import lower
+    from tilespec.schedule.choose import schedule_program
+
+    graph, missing = rename_symbols(spec, graph, kernel)
+    if missing is not None:
+        span = next(
+            (item.shape_span for item in kernel.tensors if _mentions(item.shape, missing)), kernel.span
+        )
+        return [UndeterminedSize(missing).at(spec.source, span)]
+    name = "_".join([kernel.id, *([""] if dtypes else []), *dtypes])
+    program, findings = lower(
+        replace(graph, name=name),
+        numerics=kernel.numerics,
+        source=spec.source,
+        outputs=[item.name for item in kernel.outputs],
+    )
+    if program is None:
+        return findings
+    checked.programs.setdefault(kernel.id, program)
+    plan = schedule_program(program)
+    if isinstance(plan, list):
+        reasons = tuple(f"{item.family}: {item.reason}" for item in plan)
+        return [*findings, NoSchedule(kernel.id).at(spec.source, kernel.span, notes=reasons)]
+    checked.plans.setdefault(kernel.id, {})[dtypes] = plan
+    checked.fixed[kernel.id] = dict(graph.fixed)
     return findings
 
 
@@ -337,10 +369,26 @@ def render_files(
     """Render every file of a package, by its path below the package."""
     from tilespec.build.manifest import manifest_text
     from tilespec.model.wiring import composition_inputs
-    from tilespec.render.package import render_composed, render_init, render_references, render_test
+    from tilespec.render.package import (
+        render_composed,
+        render_dispatch,
+        render_init,
+        render_references,
+        render_test,
+    )
 
-    modules = {kernel.id: render_kernel(checked, spec, kernel) for kernel in spec.kernels}
-    files = {f"kernels/{kernel_id}.py": module.text for kernel_id, module in modules.items()}
+    modules: dict[str, dict[str, KernelModule]] = {}
+    files: dict[str, str] = {}
+    for kernel in spec.kernels:
+        modules[kernel.id] = render_kernels(checked, spec, kernel)
+        files |= {f"kernels/{stem}.py": module.text for stem, module in modules[kernel.id].items()}
+        if kernel.id not in modules[kernel.id]:
+            files[f"kernels/{kernel.id}.py"] = render_dispatch(
+                kernel,
+                list(checked.plans[kernel.id]),
+                list(modules[kernel.id]),
+                type_choices(spec, kernel)[0],
+            )
     files["kernels/__init__.py"] = f'"""Kernels of {spec.name}, one a file."""\n'
     files["__init__.py"] = render_init(spec)
     references = {kernel.id: kernel.reference for kernel in spec.kernels if kernel.reference is not None}
@@ -354,24 +402,27 @@ def render_files(
     return files
 
 
-def render_kernel(checked: Checked, spec: SpecFile, kernel: Kernel) -> KernelModule:
-    """Render one kernel file."""
+def render_kernels(checked: Checked, spec: SpecFile, kernel: Kernel) -> dict[str, KernelModule]:
+    """Render the kernel files of one kernel by their stem: one, or one for each choice of dtypes."""
     from tilespec.render.launcher import bind_symbols
     from tilespec.render.module import render_module
 
-    plan = checked.plans[kernel.id]
-    symbols = bind_symbols(plan.program.inputs, _equations(spec, kernel))
-    assert not isinstance(symbols, str)  # noqa: S101 - rename_symbols looked
     line, _ = spec.source.position(kernel.span.start)
-    return render_module(
-        plan,
-        source=spec.source,
-        description=kernel.description,
-        defaults=defaults_of(kernel),
-        signature=[item.name for item in kernel.inputs],
-        symbols=symbols,
-        line=line,
-    )
+    modules: dict[str, KernelModule] = {}
+    for plan in checked.plans[kernel.id].values():
+        symbols = bind_symbols(plan.program.inputs, _equations(spec, kernel))
+        assert not isinstance(symbols, str)  # noqa: S101 - rename_symbols looked
+        modules[plan.name] = render_module(
+            plan,
+            source=spec.source,
+            description=kernel.description,
+            defaults=defaults_of(kernel),
+            signature=[item.name for item in kernel.inputs],
+            symbols=symbols,
+            fixed=checked.fixed[kernel.id],
+            line=line,
+        )
+    return modules
 
 
 def defaults_of(kernel: Kernel) -> Mapping[str, float | bool | None]:
@@ -398,8 +449,10 @@ def show(path: Path, *, kernel: str | None = None) -> tuple[str, list[Diagnostic
             item,
             checked.graphs.get(item.id),
             checked.programs.get(item.id),
-            checked.plans.get(item.id),
-            render_kernel(checked, checked.spec, item).text if item.id in checked.plans else None,
+            next(iter(checked.plans.get(item.id, {}).values()), None),
+            "\n\n".join(module.text for module in render_kernels(checked, checked.spec, item).values())
+            if item.id in checked.plans
+            else None,
         )
         for item in wanted
     ]

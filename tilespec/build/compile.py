@@ -57,7 +57,7 @@ def compile_packages(
 
 def _job(folder: Path, kernel_id: str, launch: Mapping[str, Any], target: str, *, aligned: bool) -> Job:
     return Job(
-        module_path=folder / "kernels" / f"{kernel_id}.py",
+        module_path=folder / "kernels" / f"{launch['module']}.py",
         function=launch["function"],
         arguments=launch["arguments"],
         target=target,

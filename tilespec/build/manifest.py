@@ -31,8 +31,8 @@ def manifest_text(
     digest: str,
     proof: WiringProof,
     coverage: Coverage | None,
-    plans: Mapping[str, ModulePlan],
-    modules: Mapping[str, KernelModule],
+    plans: Mapping[str, Mapping[tuple[str, ...], ModulePlan]],
+    modules: Mapping[str, Mapping[str, KernelModule]],
     files: Mapping[str, str],
 ) -> str:
     """Return `manifest.json`."""
@@ -54,7 +54,8 @@ def manifest_text(
         "outputs": [list(item) for item in proof.outputs],
         "coverage": [] if coverage is None else [_covered(item) for item in coverage.ops],
         "kernels": {
-            kernel_id: _kernel(spec, plans[kernel_id], modules[kernel_id]) for kernel_id in spec.order
+            kernel_id: _kernel(spec, list(plans[kernel_id].values()), modules[kernel_id])
+            for kernel_id in spec.order
         },
         "files": {name: text_digest(text) for name, text in sorted(files.items())},
     }
@@ -74,11 +75,18 @@ def _range(item: DimRange) -> dict[str, Any]:
     return values
 
 
-def _kernel(spec: SpecFile, plan: ModulePlan, module: KernelModule) -> dict[str, Any]:
-    texts = dict(module.functions)
-    found = {name: sizes_for(text, module, spec) for name, text in texts.items()}
-    # A variant that no size takes is never launched, so there is nothing to compile.
-    launches = [_launch(name, texts[name], sizes) for name, sizes in found.items() if sizes is not None]
+def _kernel(
+    spec: SpecFile, plans: Sequence[ModulePlan], modules: Mapping[str, KernelModule]
+) -> dict[str, Any]:
+    texts: dict[str, KernelText] = {}
+    launches: list[dict[str, Any]] = []
+    for stem, module in modules.items():
+        texts |= dict(module.functions)
+        for name, text in module.functions:
+            sizes = sizes_for(text, module, spec)
+            # A variant that no size takes is never launched, so there is nothing to compile.
+            if sizes is not None:
+                launches.append({"module": stem, **_launch(name, text, sizes)})
     return {
         "schedule": [
             {
@@ -89,7 +97,7 @@ def _kernel(spec: SpecFile, plan: ModulePlan, module: KernelModule) -> dict[str,
             }
             for name, text in texts.items()
         ],
-        "declined": {item.family: item.reason for item in plan.declined},
+        "declined": {item.family: item.reason for plan in plans for item in plan.declined},
         "targets": dict.fromkeys(TARGETS, launches),
     }
 

@@ -78,6 +78,9 @@ class _Session:
         parent, _, leaf = name.rpartition(".")
         if name != self.package():
             self.find(parent)
+        if name in self.modules:
+            # A parent that imports its children has loaded it by now.
+            return self.modules[name]
         parts = name.removeprefix(self.package()).strip(".")
         place = self.root.joinpath(*parts.split(".")) if parts else self.root
         if place.is_dir():

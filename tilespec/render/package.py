@@ -6,11 +6,18 @@ import ast
 import re
 from collections.abc import Mapping, Sequence
 
-from tilespec.model.types import Edge, ReferenceText, ScalarSpec, SpecFile, TensorSpec
+from tilespec.model.types import Edge, Kernel, ReferenceText, ScalarSpec, SpecFile, TensorSpec
 from tilespec.render.launcher import local_name
-from tilespec.render.module import environment
+from tilespec.render.module import environment, wrapped
 
-__all__ = ["class_name", "render_composed", "render_init", "render_references", "render_test"]
+__all__ = [
+    "class_name",
+    "render_composed",
+    "render_dispatch",
+    "render_init",
+    "render_references",
+    "render_test",
+]
 
 _COMPOSED_NAMES = frozenset({"forward", "get_ident", "steps"})
 """Names of `composed.py` itself that a kernel could have too."""
@@ -164,4 +171,40 @@ def render_test(spec: SpecFile, spec_path: str) -> str:
         environment()
         .get_template("pytorch/test.py.j2")
         .render(name=spec.name, kernels=[kernel.id for kernel in spec.kernels], spec=spec_path)
+    )
+
+
+def render_dispatch(
+    kernel: Kernel, choices: Sequence[tuple[str, ...]], stems: Sequence[str], types: Mapping[str, str]
+) -> str:
+    """Render the file of a kernel with type variables: it picks the module for the dtypes of its arguments.
+
+    `choices` are the dtypes of each module of `stems`, in the order of the variables in `types`.
+    """
+    tensors = [item.name for item in kernel.tensors]
+    probes = [next(item.name for item in kernel.tensors if item.dtype == name) for name in types]
+    names = {item.name for item in (*kernel.inputs, *kernel.outputs)}
+    arguments = [item.name for item in kernel.inputs]
+    ordered = [*tensors, *(item.name for item in kernel.scalars), *(item.name for item in kernel.outputs)]
+    defaults = {item.name: item.default for item in kernel.scalars}
+    signature: list[str] = []
+    for name in reversed(arguments):
+        optional = defaults.get(name) is not None and len(signature) == sum("=" in part for part in signature)
+        signature.insert(0, f"{name}={defaults[name]!r}" if optional else name)
+    return (
+        environment()
+        .get_template("cutile/dispatch.py.j2")
+        .render(
+            name=kernel.id,
+            stems=sorted(stems),
+            modules=list(zip(choices, stems, strict=True)),
+            tensors=tensors,
+            probes=probes,
+            formatted=", ".join(f"{{{name}.dtype}}" for name in probes),
+            local={name: local_name(name, names) for name in ("plan", "module")},
+            step_parameters=ordered,
+            signature=signature,
+            arguments=arguments,
+            description=wrapped(kernel.description, 96),
+        )
     )
