@@ -59,6 +59,7 @@ def docstring_text(text: str) -> str:
 
 
 def wrapped(text: str, width: int = 100) -> list[str]:
+    """Return prose as lines for a docstring."""
     return textwrap.wrap(docstring_text(text), width) or [""]
 
 
