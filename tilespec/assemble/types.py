@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-__all__ = ["Assembly", "AssemblyError", "Job", "Remark"]
+__all__ = ["SMALL_FRAME", "Assembly", "AssemblyError", "Job", "Remark"]
+
+SMALL_FRAME: Final = 128
+"""Bytes of a stack frame that nobody needs to hear of: a few spilled words outside the hot loop."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +86,8 @@ class Assembly:
 
     @property
     def spills(self) -> bool:
-        """Whether registers spill to local memory."""
-        return self.frame > 0
+        """Whether registers spill to local memory, by more than costs nothing."""
+        return self.frame > SMALL_FRAME
 
     @property
     def scalar_contractions(self) -> tuple[Remark, ...]:

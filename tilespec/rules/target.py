@@ -274,7 +274,7 @@ class RegisterSpill(Rule):
     """A kernel that keeps values in memory because it runs out of registers.
 
     The result is right and the kernel is slow: a matrix product can lose nine tenths of its speed. Smaller tiles, or more
-    warps (`num_worker_warps=8`), avoid it.
+    warps (`num_worker_warps=8`), avoid it. Up to 128 bytes a thread, which cost next to nothing, are no finding.
 
     A schedule with tiles of 256 by 256 on this product spills on sm_90:
 

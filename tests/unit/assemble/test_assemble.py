@@ -309,7 +309,7 @@ def test_a_failure_without_a_line_points_at_the_kernel():
 
 def test_slow_code_is_a_warning():
     remark = Remark("tensor-core", "failed", 5, passed=False)
-    slow = answered(frame=128, remarks=(remark, remark, Remark("memory", "failed", 5, passed=False)))
+    slow = answered(frame=1280, remarks=(remark, remark, Remark("memory", "failed", 5, passed=False)))
     assert [(each.code, each.severity) for each in findings([slow], SOURCE, WHOLE)] == [
         ("TS706", Severity.WARNING),
         ("TS707", Severity.WARNING),

@@ -48,6 +48,7 @@ def package(tmp_path: Path) -> tuple[Path, Path]:
     (folder / "kernels").mkdir(parents=True)
     (folder / "kernels" / "double.py").write_text(KERNEL)
     launch = {
+        "module": "double",
         "function": "double_kernel",
         "arguments": [
             {"kind": "array", "name": "x", "dtype": "float16", "rank": 1},
@@ -130,12 +131,17 @@ def test_only_the_first_complaint_counts(package: tuple[Path, Path], monkeypatch
 
 def test_slow_code_is_warned_of_once(package: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch):
     slow = Remark("tensor-core", "scalar code", 8, passed=False)
-    answer(monkeypatch, lambda job: made(job, frame=64 if job.target == "sm_90" else 0, remarks=(slow,)))
+    answer(monkeypatch, lambda job: made(job, frame=640 if job.target == "sm_90" else 0, remarks=(slow,)))
     spill, scalar = found(package, "sm_90", "sm_100")
     assert (spill.code, scalar.code) == ("TS706", "TS707")
-    assert "spills 64 bytes" in spill.message
+    assert "spills 640 bytes" in spill.message
     assert spill.message.endswith("on sm_90")
     assert scalar.message.endswith("on sm_90, sm_100")
+
+
+def test_a_few_spilled_words_are_no_finding(package: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch):
+    answer(monkeypatch, lambda job: made(job, frame=48))
+    assert found(package, "sm_90") == []
 
 
 def test_what_compiles_has_no_findings(package: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch):
