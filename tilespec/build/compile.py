@@ -31,7 +31,7 @@ def compile_packages(
             for target in targets:
                 launches = kernel["targets"].get(target) or next(iter(kernel["targets"].values()))
                 work += [
-                    (_job(folder, kernel_id, launch, target, aligned=aligned), spec, kernel_id)
+                    (_job(folder, launch, target, aligned=aligned), spec, kernel_id)
                     for launch in launches
                     for aligned in (True, False)
                 ]
@@ -55,7 +55,7 @@ def compile_packages(
     return found
 
 
-def _job(folder: Path, kernel_id: str, launch: Mapping[str, Any], target: str, *, aligned: bool) -> Job:
+def _job(folder: Path, launch: Mapping[str, Any], target: str, *, aligned: bool) -> Job:
     return Job(
         module_path=folder / "kernels" / f"{launch['module']}.py",
         function=launch["function"],
