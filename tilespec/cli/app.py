@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tilespec import __version__
-from tilespec.cli.commands import bench, build, doctor, explain, fmt, graph, lint, ops, show, verify
+from tilespec.cli.commands import bench, build, doctor, explain, fmt, graph, lint, new, ops, show, verify
 
 __all__ = ["app"]
 
@@ -22,6 +22,7 @@ app = typer.Typer(
 )
 
 COMMANDS = (
+    ("new", new.new),
     ("build", build.build),
     ("lint", lint.lint),
     ("fmt", fmt.fmt),

@@ -29,7 +29,7 @@ from tilespec.model.recipes import (
 )
 from tilespec.model.types import Kernel, Operation, ReferenceText, ScalarSpec, TensorSpec
 
-__all__ = ["MOST_STEPS", "Budget", "Refusal", "generate_reference"]
+__all__ = ["MOST_STEPS", "Budget", "Refusal", "generate_reference", "has_recipe"]
 
 MOST_STEPS = 2000
 """States that are looked at before a kernel counts as undecidable."""
@@ -93,7 +93,7 @@ def generate_reference(
     if whole is None:
         return Refusal("`Operations` is empty", kernel.span)
     for operation in kernel.operations:
-        if not _has_recipe(operation.name):
+        if not has_recipe(operation.name):
             return Refusal(_unwritten(operation), operation.span)
         if operation.name == "rms_norm" and not any(_says(item.name, "eps") for item in kernel.scalars):
             reason = f"`{operation.written}` needs an epsilon: add `eps: scalar float = 1e-6` to `Inputs`"
@@ -125,7 +125,8 @@ def generate_reference(
     )
 
 
-def _has_recipe(name: str) -> bool:
+def has_recipe(name: str) -> bool:
+    """Whether the operands of an operation can say all that its reference needs."""
     tables = (UNARY, BINARY, GATED, AXIS, REDUCTIONS, NORMS, LOSSES, _DIRECT)
     return any(name in table for table in tables)
 

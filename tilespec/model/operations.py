@@ -7,6 +7,7 @@ pattern every entry has to be there, and an entry may itself name alternatives w
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -30,6 +31,18 @@ class OperationEntry:
     def satisfied_by(self, ops: frozenset[str]) -> bool:
         """Whether these ATen base names (`mm`, `gelu`) contain one of the patterns."""
         return any(all(any(op in ops for op in entry) for entry in pattern) for pattern in self.patterns)
+
+    @property
+    def signature(self) -> str:
+        """The name with the operands of its formula: `layer_norm(x, shape, weight, bias, eps)`."""
+        tree = ast.parse(self.formula, mode="eval")
+        called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+        names = [
+            (node.lineno, node.col_offset, node.id)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Name) and id(node) not in called and node.id not in {"F", "torch"}
+        ]
+        return f"{self.name}({', '.join(dict.fromkeys(name for _, _, name in sorted(names)))})"
 
     @property
     def aten(self) -> frozenset[str]:
