@@ -17,9 +17,11 @@ and `==` agree and a DAG is never walked twice by accident.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 from weakref import WeakValueDictionary
 
 from tilespec.diagnostics import Span
@@ -38,6 +40,7 @@ __all__ = [
     "Scan",
     "Store",
     "Tensor",
+    "own_nodes",
     "postorder",
     "rewrite",
 ]
@@ -52,10 +55,12 @@ class Tensor:
     dtype: str
 
 
+_Table = WeakValueDictionary[object, Any]
+_TABLE: ContextVar[_Table] = ContextVar("_TABLE", default=WeakValueDictionary())  # noqa: B039 - one for all is meant
+
+
 class _Interned(type):
     """Gives one object for one content; children are compared by identity, so this is cheap."""
-
-    _table: ClassVar[WeakValueDictionary[object, Any]] = WeakValueDictionary()
 
     def __call__(cls, *args: object, **kwargs: object) -> Any:  # noqa: ANN401 - the class decides
         made = super().__call__(*args, **kwargs)
@@ -67,10 +72,24 @@ class _Interned(type):
                 for value in (getattr(made, item.name) for item in fields(made) if item.compare)
             ),
         )
-        node = _Interned._table.setdefault(key, made)
+        node = _TABLE.get().setdefault(key, made)
         # Bottom up, node by node: asking a deep DAG for it only at its root would recurse.
         node.free  # noqa: B018 - fills the cache
         return node
+
+
+@contextmanager
+def own_nodes(table: _Table | None = None) -> Iterator[None]:
+    """Let nodes made inside be shared among themselves and those of `table` only.
+
+    Equal nodes are one object, with the span of whichever was made first. Of another program still alive that would be a
+    line of another kernel or file, and what is generated would depend on what was built before.
+    """
+    token = _TABLE.set(WeakValueDictionary() if table is None else table)
+    try:
+        yield
+    finally:
+        _TABLE.reset(token)
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,6 +271,11 @@ class Program:
     inputs: tuple[Tensor, ...]
     parameters: tuple[tuple[str, str], ...]
     stores: tuple[Store, ...]
+    _table: _Table = field(default_factory=_TABLE.get, init=False, repr=False, compare=False)
+
+    def own_nodes(self) -> AbstractContextManager[None]:
+        """Let nodes made inside be shared with those of this program only."""
+        return own_nodes(self._table)
 
     @property
     def outputs(self) -> tuple[Tensor, ...]:

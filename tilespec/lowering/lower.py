@@ -10,7 +10,7 @@ from typing import Protocol
 from tilespec.diagnostics import Diagnostic, Findings, SourceText
 from tilespec.ir.axes import name_axes, split, unify
 from tilespec.ir.build import axis_expr, cast
-from tilespec.ir.nodes import Load, Program, Store, Tensor
+from tilespec.ir.nodes import Load, Program, Store, Tensor, own_nodes
 from tilespec.lowering.call import Call, CannotLowerError, Result, convert
 from tilespec.lowering.registry import REGISTRY
 from tilespec.lowering.simplify import simplify
@@ -50,6 +50,7 @@ class NumericsLike(Protocol):
         ...
 
 
+@own_nodes()
 def lower(
     graph: Graph,
     *,

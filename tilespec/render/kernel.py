@@ -29,7 +29,8 @@ __all__ = ["ArrayParameter", "KernelText", "write_kernel"]
 
 def write_kernel(plan: KernelPlan, source: SourceText | None = None) -> KernelText:
     """Write the kernel of a plan; `source` is the spec file, for names and comments."""
-    return _Writer(plan, source).write()
+    with plan.program.own_nodes():
+        return _Writer(plan, source).write()
 
 
 class _Writer(Folds):

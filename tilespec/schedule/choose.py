@@ -33,6 +33,11 @@ _SHARES = 512
 
 def schedule_program(program: Program) -> ModulePlan | list[Decline]:
     """Return the launches of a kernel, or why every family declined."""
+    with program.own_nodes():
+        return _schedule_all(program)
+
+
+def _schedule_all(program: Program) -> ModulePlan | list[Decline]:
     prepared = prepare(program)
     declined: list[Decline] = []
     launches: list[Launch] = []

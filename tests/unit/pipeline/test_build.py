@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from tests.unit.pipeline.packages import DOUBLE, TWO_STEPS
 from tilespec.build.digest import text_digest
-from tilespec.pipeline import BuildOptions, build_paths
+from tilespec.pipeline import BuildOptions, build_paths, check_file
 
 END_TO_END = """
 ---
@@ -168,3 +169,32 @@ def test_the_manifest_says_what_was_built(spec: Path, tmp_path: Path):
             assert f"{launch['function']}(" in source or f"{launch['function']} = " in source
             assert {item["kind"] for item in launch["arguments"]} <= {"array", "scalar", "constant"}
         assert manifest["kernels"][kernel]["schedule"][0]["family"] in {"pointwise", "reduction"}
+
+
+def test_what_was_built_before_leaves_no_trace(tmp_path: Path):
+    first, second = tmp_path / "first.tilespec", tmp_path / "second.tilespec"
+    first.write_text(TWO_STEPS)
+    second.write_text("# Lines of the second file are other lines.\n\n\n" + TWO_STEPS)
+    # The programs of the first file stay alive, and equal ones are made for the second.
+    kept = check_file(first)
+    build(second, tmp_path / "after")
+    assert kept.programs
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        pool.submit(build, second, tmp_path / "alone").result()
+    assert contents(tmp_path / "after") == contents(tmp_path / "alone")
+
+
+def test_equal_kernels_of_one_file_show_their_own_lines(tmp_path: Path):
+    spec = tmp_path / "probe.tilespec"
+    kernels = [
+        DOUBLE.replace("double", name).replace("x * 2", "x.sum() * 2 + x").replace("[mul]", "[sum, mul, add]")
+        for name in ("one", "two")
+    ]
+    spec.write_text("---\n".join(kernels))
+    assert build(spec, tmp_path / "build")[0] == "built"
+    found = [
+        re.findall(r"# (\d+): return", (tmp_path / "build" / "probe" / "kernels" / f"{name}.py").read_text())
+        for name in ("one", "two")
+    ]
+    assert all(found)
+    assert set(found[0]).isdisjoint(found[1])
