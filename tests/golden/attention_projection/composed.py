@@ -58,21 +58,25 @@ class AttentionProjection(torch.nn.Module):
     change: a call costs the host little more than its launches.
     """
 
-    arguments = ("x", "qkv_weight", "out_weight", "scale")
-    defaults = {"scale": 0.125}
+    _arguments = ("x", "qkv_weight", "out_weight", "scale")
+    _defaults = {"scale": 0.125}
 
-    def __init__(self, **held):
+    def __init__(self, /, **held):
         super().__init__()
-        unknown = sorted(set(held) - set(self.arguments))
+        unknown = sorted(set(held) - set(self._arguments))
         if unknown:
             raise TypeError(f"AttentionProjection: no argument named {', '.join(unknown)}")
-        self.held = tuple(name for name in self.arguments if name in held)
-        self.free = tuple(name for name in self.arguments if name not in held)
+        self._free = tuple(name for name in self._arguments if name not in held)
+        self._held = {}
         for name, value in held.items():
+            attribute = name
+            while hasattr(self, attribute):  # modules have attributes of their own: `half`, `training`
+                attribute += "_"
+            self._held[name] = attribute
             if isinstance(value, torch.Tensor):
-                self.register_buffer(name, value.detach())
+                self.register_buffer(attribute, value.detach())
             else:
-                setattr(self, name, value)
+                setattr(self, attribute, value)
         self._prepared = None
 
     def _apply(self, *arguments, **named):
@@ -80,11 +84,11 @@ class AttentionProjection(torch.nn.Module):
         return super()._apply(*arguments, **named)
 
     def __setattr__(self, name, value):
-        if name in self.arguments:
+        if not name.startswith("_"):
             self.__dict__["_prepared"] = None
         super().__setattr__(name, value)
 
-    def forward(self, *values, **named):
+    def forward(self, /, *values, **named):
         """Run every kernel with the held arguments and these."""
         key = None
         if not named and len(values) and isinstance(values[0], torch.Tensor) and values[0].is_cuda:
@@ -98,11 +102,11 @@ class AttentionProjection(torch.nn.Module):
             prepared = self._prepared
             if prepared is not None and prepared.key == key:
                 return prepared.run(stream, values)
-        full = {name: getattr(self, name) for name in self.held}
-        full.update(zip(self.free, values, strict=False), **named)
+        full = {name: getattr(self, attribute) for name, attribute in self._held.items()}
+        full.update(zip(self._free, values, strict=False), **named)
         result = forward(**full)
         if key is not None and not torch.cuda.is_current_stream_capturing():
-            self._prepared = _Prepared.make(key, values, {**self.defaults, **full})
+            self._prepared = _Prepared.make(key, values, {**self._defaults, **full})
         return result
 
 

@@ -29,7 +29,11 @@ def stages_of(spec: Path) -> dict[str, str]:
     files = render_files(checked, checked.spec, checked.proof, "0" * 64, spec.name)
     texts = {
         "ir.txt": "\n".join(print_program(checked.programs[name]).rstrip() + "\n" for name in order),
-        "schedule.txt": "\n".join(f"{name}\n\n{schedule_text(checked.plans[name])}" for name in order),
+        "schedule.txt": "\n".join(
+            f"{' '.join((name, *dtypes))}\n\n{schedule_text(plan)}"
+            for name in order
+            for dtypes, plan in checked.plans[name].items()
+        ),
         "composed.py": files["composed.py"],
     }
     texts.update({f"cutile/{name}.py": files[f"kernels/{name}.py"] for name in order})

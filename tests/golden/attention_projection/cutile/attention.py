@@ -9,7 +9,7 @@ import cuda.tile as ct
 
 
 @ct.kernel(num_worker_warps=8)
-def attention_attention_kernel(
+def attention_online_kernel(
     qkv,
     context,
     scale,
@@ -33,8 +33,23 @@ def attention_attention_kernel(
     highest = ct.full((BLOCK_M, 1), -float("inf"), dtype=ct.float32)
     acc = ct.zeros((BLOCK_M, BLOCK_D), dtype=ct.float32)
     total = ct.zeros((BLOCK_M, 1), dtype=ct.float32)
+    clear = S // BLOCK_N
     qkv_tile = ct.load(qkv, (b, m, 0, h, 0), (1, BLOCK_M, 1, 1, BLOCK_E), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_M, BLOCK_E))
-    for n in range(ct.cdiv(S, BLOCK_N)):
+    for n in range(clear):
+        qkv_tile_2 = ct.load(qkv, (b, 1, h, 0, n), (1, 1, 1, BLOCK_E, BLOCK_N), order=(0, 2, 3, 4, 1), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_E, BLOCK_N))
+        # 62: scores = q @ k.transpose(-2, -1) * scale
+        product = ct.mma(qkv_tile, qkv_tile_2, ct.zeros((BLOCK_M, BLOCK_N), dtype=ct.float32))
+        scores = product * scale
+        # 63: context = torch.softmax(scores, dim=-1) @ v
+        higher = ct.maximum(highest, ct.max(scores, axis=1, keepdims=True, propagate_nan=True), propagate_nan=True)
+        shift = ct.where(higher == -float("inf"), 0.0, higher)
+        scale_2 = ct.exp(highest - shift)
+        value = ct.exp(scores - shift)
+        qkv_tile_3 = ct.load(qkv, (b, n, 2, h, 0), (1, BLOCK_N, 1, 1, BLOCK_D), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_N, BLOCK_D))
+        acc = ct.mma(value.astype(ct.float16), qkv_tile_3, acc * scale_2)
+        total = total * scale_2 + ct.sum(value, axis=1, keepdims=True)
+        highest = higher
+    for n in range(clear, ct.cdiv(S, BLOCK_N)):
         qkv_tile_2 = ct.load(qkv, (b, 1, h, 0, n), (1, 1, 1, BLOCK_E, BLOCK_N), order=(0, 2, 3, 4, 1), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_E, BLOCK_N))
         # 62: scores = q @ k.transpose(-2, -1) * scale
         product = ct.mma(qkv_tile, qkv_tile_2, ct.zeros((BLOCK_M, BLOCK_N), dtype=ct.float32))
@@ -45,10 +60,11 @@ def attention_attention_kernel(
         higher = ct.maximum(highest, ct.max(masked, axis=1, keepdims=True, propagate_nan=True), propagate_nan=True)
         shift = ct.where(higher == -float("inf"), 0.0, higher)
         scale_2 = ct.exp(highest - shift)
-        value = ct.exp(masked - shift)
+        value = masked - shift
+        value_2 = ct.exp(value)
         qkv_tile_3 = ct.load(qkv, (b, n, 2, h, 0), (1, BLOCK_N, 1, 1, BLOCK_D), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_N, BLOCK_D))
-        acc = ct.mma(value.astype(ct.float16), qkv_tile_3, acc * scale_2)
-        total = total * scale_2 + ct.sum(value, axis=1, keepdims=True)
+        acc = ct.mma(value_2.astype(ct.float16), qkv_tile_3, acc * scale_2)
+        total = total * scale_2 + ct.sum(value_2, axis=1, keepdims=True)
         highest = higher
     # 63: context = torch.softmax(scores, dim=-1) @ v
     inverse = 1.0 / total
@@ -126,9 +142,11 @@ def attention_long_row_kernel(
         acc_2 = ct.zeros((1, BLOCK_E), dtype=ct.float32)
         for e in range(ct.cdiv(Dh, BLOCK_E)):
             qkv_tile = ct.load(qkv, (b, m, 0, h, e), (1, 1, 1, 1, BLOCK_E), padding_mode=ct.PaddingMode.ZERO).reshape((1, BLOCK_E))
+            qkv_wide = qkv_tile.astype(ct.float32)
             qkv_tile_2 = ct.load(qkv, (b, n, 1, h, e), (1, 1, 1, 1, BLOCK_E), padding_mode=ct.PaddingMode.ZERO).reshape((1, BLOCK_E))
+            qkv_wide_2 = qkv_tile_2.astype(ct.float32)
             # 62: scores = q @ k.transpose(-2, -1) * scale
-            acc_2 = acc_2 + qkv_tile.astype(ct.float32) * qkv_tile_2.astype(ct.float32)
+            acc_2 = acc_2 + qkv_wide * qkv_wide_2
         product = ct.sum(acc_2, axis=1, keepdims=True)
         # 62: scores = q @ k.transpose(-2, -1) * scale
         scores = product * scale
@@ -138,8 +156,8 @@ def attention_long_row_kernel(
         scale_2 = ct.exp(highest - shift)
         value = ct.exp(scores - shift)
         qkv_tile_3 = ct.load(qkv, (b, n, 2, h, d), (1, 1, 1, 1, BLOCK_D), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_D, 1))
-        qkv_wide = qkv_tile_3.astype(ct.float32)
-        acc = acc * scale_2 + value * qkv_wide
+        qkv_wide_3 = qkv_tile_3.astype(ct.float32)
+        acc = acc * scale_2 + value * qkv_wide_3
         total = total * scale_2 + value
         highest = higher
     # 63: context = torch.softmax(scores, dim=-1) @ v
@@ -189,7 +207,7 @@ def _plan(qkv):
         BLOCK_E = max(16, _cover(Dh))
         BLOCK_N = max(16, min(128, _cover(S)))
         grid = (B * H * ct.cdiv(S, BLOCK_M), 1, 1)
-        kernel = attention_attention_kernel
+        kernel = attention_online_kernel
         TMA_STORE = (2*B*Dh*H*S) % 16 == 0
         constants = (B, H, S, BLOCK_M, BLOCK_D, BLOCK_E, BLOCK_N, TMA_STORE)
     elif 0 < Dh*S <= 4096:

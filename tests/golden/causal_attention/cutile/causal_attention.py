@@ -9,7 +9,7 @@ import cuda.tile as ct
 
 
 @ct.kernel(num_worker_warps=8)
-def causal_attention_attention_kernel(
+def causal_attention_online_kernel(
     q,
     k,
     v,
@@ -33,24 +33,42 @@ def causal_attention_attention_kernel(
     highest = ct.full((BLOCK_M, 1), -float("inf"), dtype=ct.float32)
     acc = ct.zeros((BLOCK_M, BLOCK_D), dtype=ct.float32)
     total = ct.zeros((BLOCK_M, 1), dtype=ct.float32)
-    m_index = (m * BLOCK_M + ct.arange(BLOCK_M, dtype=ct.int32))[:, None]
+    clear = max(min(S // BLOCK_N, (m * BLOCK_M + 1) // BLOCK_N), 0)
     q_tile = ct.load(q, (bh // H, bh % H, m, 0), (1, 1, BLOCK_M, BLOCK_E), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_M, BLOCK_E))
-    for n in range(ct.cdiv(min(S, (m + 1) * BLOCK_M), BLOCK_N)):
-        n_index = (n * BLOCK_N + ct.arange(BLOCK_N, dtype=ct.int32))[None, :]
+    # 32: return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+    D_wide = D.astype(ct.float32)
+    value = ct.rsqrt(D_wide)
+    for n in range(clear):
         k_tile = ct.load(k, (bh // H, bh % H, 0, n), (1, 1, BLOCK_E, BLOCK_N), order=(0, 1, 3, 2), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_E, BLOCK_N))
         # 32: return F.scaled_dot_product_attention(q, k, v, is_causal=True)
         product = ct.mma(q_tile, k_tile, ct.zeros((BLOCK_M, BLOCK_N), dtype=ct.float32))
-        value = ct.where((n_index - m_index) <= 0, product * ct.rsqrt(D.astype(ct.float32)), -float("inf"))
-        masked = ct.where(n_index < S, value, -float("inf"))
-        higher = ct.maximum(highest, ct.max(masked, axis=1, keepdims=True, propagate_nan=True), propagate_nan=True)
+        higher = ct.maximum(highest, ct.max(product * value, axis=1, keepdims=True, propagate_nan=True), propagate_nan=True)
         shift = ct.where(higher == -float("inf"), 0.0, higher)
         scale = ct.exp(highest - shift)
-        value_2 = ct.exp(masked - shift)
+        value_2 = ct.exp(product * value - shift)
         v_tile = ct.load(v, (bh // H, bh % H, n, 0), (1, 1, BLOCK_N, BLOCK_D), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_N, BLOCK_D))
         acc = ct.mma(value_2.astype(ct.float16), v_tile, acc * scale)
         total = total * scale + ct.sum(value_2, axis=1, keepdims=True)
         highest = higher
-    # 32: return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+    m_index = (m * BLOCK_M + ct.arange(BLOCK_M, dtype=ct.int32))[:, None]
+    for n in range(clear, ct.cdiv(min(S, (m + 1) * BLOCK_M), BLOCK_N)):
+        n_index = (n * BLOCK_N + ct.arange(BLOCK_N, dtype=ct.int32))[None, :]
+        value_3 = n_index - m_index
+        # 32: return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        value_4 = value_3 <= 0
+        k_tile = ct.load(k, (bh // H, bh % H, 0, n), (1, 1, BLOCK_E, BLOCK_N), order=(0, 1, 3, 2), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_E, BLOCK_N))
+        product = ct.mma(q_tile, k_tile, ct.zeros((BLOCK_M, BLOCK_N), dtype=ct.float32))
+        value_2 = product * value
+        value_5 = ct.where(value_4, value_2, -float("inf"))
+        masked = ct.where(n_index < S, value_5, -float("inf"))
+        higher = ct.maximum(highest, ct.max(masked, axis=1, keepdims=True, propagate_nan=True), propagate_nan=True)
+        shift = ct.where(higher == -float("inf"), 0.0, higher)
+        scale = ct.exp(highest - shift)
+        value_6 = ct.exp(masked - shift)
+        v_tile = ct.load(v, (bh // H, bh % H, n, 0), (1, 1, BLOCK_N, BLOCK_D), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_N, BLOCK_D))
+        acc = ct.mma(value_6.astype(ct.float16), v_tile, acc * scale)
+        total = total * scale + ct.sum(value_6, axis=1, keepdims=True)
+        highest = higher
     inverse = 1.0 / total
     ct.store(y, (bh // H, bh % H, m, 0), (acc * inverse).astype(y.dtype).reshape((1, 1, BLOCK_M, BLOCK_D)), allow_tma=TMA_STORE)
 
@@ -117,24 +135,32 @@ def causal_attention_long_row_kernel(
     highest = ct.full((1, 1), -float("inf"), dtype=ct.float32)
     acc = ct.zeros((BLOCK_D, 1), dtype=ct.float32)
     total = ct.zeros((1, 1), dtype=ct.float32)
+    # 32: return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+    D_wide = D.astype(ct.float32)
+    value_3 = ct.rsqrt(D_wide)
     for n in range(S):
+        value = n - m
+        # 32: return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        value_2 = value <= 0
         acc_2 = ct.zeros((1, BLOCK_E), dtype=ct.float32)
         for e in range(ct.cdiv(D, BLOCK_E)):
             q_tile = ct.load(q, (bh // H, bh % H, m, e), (1, 1, 1, BLOCK_E), padding_mode=ct.PaddingMode.ZERO).reshape((1, BLOCK_E))
+            q_wide = q_tile.astype(ct.float32)
             k_tile = ct.load(k, (bh // H, bh % H, n, e), (1, 1, 1, BLOCK_E), padding_mode=ct.PaddingMode.ZERO).reshape((1, BLOCK_E))
+            k_wide = k_tile.astype(ct.float32)
             # 32: return F.scaled_dot_product_attention(q, k, v, is_causal=True)
-            acc_2 = acc_2 + q_tile.astype(ct.float32) * k_tile.astype(ct.float32)
+            acc_2 = acc_2 + q_wide * k_wide
         product = ct.sum(acc_2, axis=1, keepdims=True)
-        # 32: return F.scaled_dot_product_attention(q, k, v, is_causal=True)
-        value = ct.where((n - m) <= 0, product * ct.rsqrt(D.astype(ct.float32)), -float("inf"))
-        higher = ct.maximum(highest, value, propagate_nan=True)
+        value_4 = product * value_3
+        value_5 = ct.where(value_2, value_4, -float("inf"))
+        higher = ct.maximum(highest, value_5, propagate_nan=True)
         shift = ct.where(higher == -float("inf"), 0.0, higher)
         scale = ct.exp(highest - shift)
-        value_2 = ct.exp(value - shift)
+        value_6 = ct.exp(value_5 - shift)
         v_tile = ct.load(v, (bh // H, bh % H, n, d), (1, 1, 1, BLOCK_D), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_D, 1))
         v_wide = v_tile.astype(ct.float32)
-        acc = acc * scale + value_2 * v_wide
-        total = total * scale + value_2
+        acc = acc * scale + value_6 * v_wide
+        total = total * scale + value_6
         highest = higher
     ct.store(y, (bh // H, bh % H, m, d), (acc / total).astype(y.dtype).reshape((1, 1, 1, BLOCK_D)), allow_tma=TMA_STORE)
 
@@ -187,7 +213,7 @@ def _plan(q, k, v):
         BLOCK_E = max(16, _cover(D))
         BLOCK_N = max(16, min(128, _cover(S)))
         grid = ((B*H) * ct.cdiv(S, BLOCK_M), 1, 1)
-        kernel = causal_attention_attention_kernel
+        kernel = causal_attention_online_kernel
         TMA_STORE = (2*B*D*H*S) % 16 == 0
         constants = (B, H, S, D, BLOCK_M, BLOCK_D, BLOCK_E, BLOCK_N, TMA_STORE)
     elif 0 < D*S <= 4096:

@@ -32,7 +32,7 @@ def cross_entropy_rows_narrow_row_kernel(
     ct.store(loss, (m,), value_2.reshape((BLOCK_M,)), allow_tma=TMA_STORE)
 
 
-@ct.kernel(occupancy=2)
+@ct.kernel(num_worker_warps=8, occupancy=4)
 def cross_entropy_rows_long_row_kernel(
     target,
     logits,
@@ -49,21 +49,18 @@ def cross_entropy_rows_long_row_kernel(
     value = target_tile != -100
     m_index = (m * BLOCK_M + ct.arange(BLOCK_M, dtype=ct.int32))[:, None]
     logits_tile = ct.gather(logits, (m_index, ct.where(value, target_tile, 0)))
-    highest = ct.full((BLOCK_M, BLOCK_V), -float("inf"), dtype=ct.float32)
-    total = ct.zeros((BLOCK_M, BLOCK_V), dtype=ct.float32)
+    highest = ct.full((BLOCK_M, 1), -float("inf"), dtype=ct.float32)
+    total = ct.zeros((BLOCK_M, 1), dtype=ct.float32)
     for v in range(ct.cdiv(V, BLOCK_V)):
         logits_tile_2 = ct.load(logits, (m, v), (BLOCK_M, BLOCK_V), padding_mode=ct.PaddingMode.NEG_INF)
         logits_wide = logits_tile_2.astype(ct.float32)
         # 30: return F.cross_entropy(logits.float(), target, reduction="none")
-        higher = ct.maximum(highest, logits_wide, propagate_nan=True)
+        higher = ct.maximum(highest, ct.max(logits_wide, axis=1, keepdims=True, propagate_nan=True), propagate_nan=True)
         shift = ct.where(higher == -float("inf"), 0.0, higher)
         scale = ct.exp(highest - shift)
-        total = total * scale + ct.exp(logits_wide - shift)
+        total = total * scale + ct.sum(ct.exp(logits_wide - shift), axis=1, keepdims=True)
         highest = higher
-    peak = ct.max(highest, axis=1, keepdims=True, propagate_nan=True)
-    weight = ct.exp(highest - ct.where(peak == -float("inf"), 0.0, peak))
-    total_2 = ct.sum(total * weight, axis=1, keepdims=True)
-    value_2 = ct.where(value, -(logits_tile.astype(ct.float32) - peak - ct.log(total_2)), 0.0)
+    value_2 = ct.where(value, -(logits_tile.astype(ct.float32) - highest - ct.log(total)), 0.0)
     ct.store(loss, (m,), value_2.reshape((BLOCK_M,)), allow_tma=TMA_STORE)
 
 
@@ -127,7 +124,7 @@ def _plan(logits, target):
         TMA_STORE = (4*M) % 16 == 0
         constants = (BLOCK_M, BLOCK_V, TMA_STORE)
     else:
-        BLOCK_V = min(4096, _cover(V))
+        BLOCK_V = min(8192, _cover(V))
         BLOCK_M = min(_cover(M), max(1, 4096 // BLOCK_V))
         grid = (ct.cdiv(M, BLOCK_M), 1, 1)
         kernel = cross_entropy_rows_long_row_kernel

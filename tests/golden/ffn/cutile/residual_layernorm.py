@@ -86,7 +86,8 @@ def residual_layernorm_long_row_kernel(
     # 77: var = ((x - mean) ** 2).mean(dim=-1, keepdim=True)
     var = total_2 / D_wide
     # 78: y = (x - mean) / torch.sqrt(var + eps) * gamma + beta
-    inverse = ct.rsqrt(var + eps)
+    value_2 = var + eps
+    inverse = ct.rsqrt(value_2)
     for d in range(ct.cdiv(D, BLOCK_D)):
         x_tile = ct.load(x, (bs, d), (BLOCK_BS, BLOCK_D), padding_mode=ct.PaddingMode.ZERO)
         residual_tile = ct.load(residual, (bs, d), (BLOCK_BS, BLOCK_D), padding_mode=ct.PaddingMode.ZERO)

@@ -52,7 +52,7 @@ def group_norm_silu_nchw_narrow_row_kernel(
     ct.store(y, (n, i0, 0, 0), (value_3 * sigmoid(value_3)).astype(y.dtype).reshape((1, BLOCK_I0, BLOCK_CG, BLOCK_HW)), allow_tma=TMA_STORE)
 
 
-@ct.kernel(occupancy=2)
+@ct.kernel(num_worker_warps=8, occupancy=4)
 def group_norm_silu_nchw_long_row_kernel(
     x,
     gamma,
@@ -83,26 +83,29 @@ def group_norm_silu_nchw_long_row_kernel(
     total = ct.sum(total_lanes, axis=1, keepdims=True)
     # 32: return F.silu(F.group_norm(x, 32, gamma, beta, eps))
     count = (Cg*H*W).astype(ct.float32)
+    value = total / count
     total_lanes_2 = ct.zeros((BLOCK_I0, BLOCK_HW), dtype=ct.float32)
     for cg in range(Cg):
         for hw in range(ct.cdiv(H*W, BLOCK_HW)):
             x_tile_2 = ct.load(x, (n, i0, cg, hw), (1, BLOCK_I0, 1, BLOCK_HW), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_I0, BLOCK_HW))
             x_wide_2 = x_tile_2.astype(ct.float32)
             # 32: return F.silu(F.group_norm(x, 32, gamma, beta, eps))
-            value_2 = x_wide_2 - total / count
+            value_3 = x_wide_2 - value
             hw_index = (hw * BLOCK_HW + ct.arange(BLOCK_HW, dtype=ct.int32))[None, :]
-            total_lanes_2 = total_lanes_2 + ct.where(hw_index < (H*W), value_2 * value_2, 0.0)
+            total_lanes_2 = total_lanes_2 + ct.where(hw_index < (H*W), value_3 * value_3, 0.0)
     total_2 = ct.sum(total_lanes_2, axis=1, keepdims=True)
+    value_4 = ct.rsqrt(total_2 / count + eps)
     for cg in range(Cg):
         gamma_tile = ct.load(gamma, (i0, cg), (BLOCK_I0, 1), padding_mode=ct.PaddingMode.ZERO)
+        gamma_wide = gamma_tile.astype(ct.float32)
         beta_tile = ct.load(beta, (i0, cg), (BLOCK_I0, 1), padding_mode=ct.PaddingMode.ZERO)
+        beta_wide = beta_tile.astype(ct.float32)
         for hw in range(ct.cdiv(H*W, BLOCK_HW)):
             x_tile = ct.load(x, (n, i0, cg, hw), (1, BLOCK_I0, 1, BLOCK_HW), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_I0, BLOCK_HW))
             x_wide = x_tile.astype(ct.float32)
             # 32: return F.silu(F.group_norm(x, 32, gamma, beta, eps))
-            value = x_wide - total / count
-            value_2 = value * ct.rsqrt(total_2 / count + eps) * gamma_tile.astype(ct.float32)
-            value_3 = value_2 + beta_tile.astype(ct.float32)
+            value_2 = x_wide - value
+            value_3 = value_2 * value_4 * gamma_wide + beta_wide
             ct.store(y, (n, i0, cg, hw), (value_3 * sigmoid(value_3)).astype(y.dtype).reshape((1, BLOCK_I0, 1, BLOCK_HW)), allow_tma=TMA_STORE)
 
 
@@ -174,7 +177,7 @@ def _plan(x, gamma, beta):
         TMA_STORE = (64*Cg*H*N*W) % 16 == 0
         constants = (N, Cg, H, W, BLOCK_I0, BLOCK_CG, BLOCK_HW, TMA_STORE)
     else:
-        BLOCK_HW = min(4096, _cover(H*W))
+        BLOCK_HW = min(8192, _cover(H*W))
         BLOCK_I0 = min(_cover(32), max(1, 4096 // BLOCK_HW))
         grid = (N * ct.cdiv(32, BLOCK_I0), 1, 1)
         kernel = group_norm_silu_nchw_long_row_kernel

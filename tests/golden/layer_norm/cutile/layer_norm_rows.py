@@ -59,24 +59,26 @@ def layer_norm_rows_long_row_kernel(
     total = ct.sum(total_lanes, axis=1, keepdims=True)
     # 33: return F.layer_norm(x, (x.shape[-1],), gamma, beta, eps)
     D_wide = D.astype(ct.float32)
+    value = total / D_wide
     total_lanes_2 = ct.zeros((BLOCK_M, BLOCK_D), dtype=ct.float32)
     for d in range(ct.cdiv(D, BLOCK_D)):
         x_tile_2 = ct.load(x, (m, d), (BLOCK_M, BLOCK_D), padding_mode=ct.PaddingMode.ZERO)
         x_wide_2 = x_tile_2.astype(ct.float32)
         # 33: return F.layer_norm(x, (x.shape[-1],), gamma, beta, eps)
-        value_2 = x_wide_2 - total / D_wide
+        value_3 = x_wide_2 - value
         d_index = (d * BLOCK_D + ct.arange(BLOCK_D, dtype=ct.int32))[None, :]
-        total_lanes_2 = total_lanes_2 + ct.where(d_index < D, value_2 * value_2, 0.0)
+        total_lanes_2 = total_lanes_2 + ct.where(d_index < D, value_3 * value_3, 0.0)
     total_2 = ct.sum(total_lanes_2, axis=1, keepdims=True)
+    value_4 = ct.rsqrt(total_2 / D_wide + eps)
     for d in range(ct.cdiv(D, BLOCK_D)):
         x_tile = ct.load(x, (m, d), (BLOCK_M, BLOCK_D), padding_mode=ct.PaddingMode.ZERO)
         x_wide = x_tile.astype(ct.float32)
         # 33: return F.layer_norm(x, (x.shape[-1],), gamma, beta, eps)
-        value = x_wide - total / D_wide
+        value_2 = x_wide - value
         gamma_tile = ct.load(gamma, (d,), (BLOCK_D,), padding_mode=ct.PaddingMode.ZERO).reshape((1, BLOCK_D))
-        value_2 = value * ct.rsqrt(total_2 / D_wide + eps) * gamma_tile.astype(ct.float32)
         beta_tile = ct.load(beta, (d,), (BLOCK_D,), padding_mode=ct.PaddingMode.ZERO).reshape((1, BLOCK_D))
-        ct.store(y, (m, d), (value_2 + beta_tile.astype(ct.float32)).astype(y.dtype), allow_tma=TMA_STORE)
+        value_3 = value_2 * value_4 * gamma_tile.astype(ct.float32) + beta_tile.astype(ct.float32)
+        ct.store(y, (m, d), value_3.astype(y.dtype), allow_tma=TMA_STORE)
 
 
 layer_norm_rows_wide_row_kernel = layer_norm_rows_row_kernel.replace_hints(occupancy=1)

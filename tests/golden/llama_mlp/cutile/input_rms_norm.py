@@ -50,11 +50,13 @@ def input_rms_norm_long_row_kernel(
         # 30: h = h * torch.rsqrt(h.pow(2).mean(dim=-1, keepdim=True) + eps)
         total_lanes = total_lanes + x_wide_2 * x_wide_2
     total = ct.sum(total_lanes, axis=1, keepdims=True)
+    # 30: h = h * torch.rsqrt(h.pow(2).mean(dim=-1, keepdim=True) + eps)
+    value = ct.rsqrt(total / D.astype(ct.float32) + eps)
     for d in range(ct.cdiv(D, BLOCK_D)):
         x_tile = ct.load(x, (bs, d), (BLOCK_BS, BLOCK_D), padding_mode=ct.PaddingMode.ZERO)
         x_wide = x_tile.astype(ct.float32)
         # 30: h = h * torch.rsqrt(h.pow(2).mean(dim=-1, keepdim=True) + eps)
-        h_2 = x_wide * ct.rsqrt(total / D.astype(ct.float32) + eps)
+        h_2 = x_wide * value
         norm_weight_tile = ct.load(norm_weight, (d,), (BLOCK_D,), padding_mode=ct.PaddingMode.ZERO).reshape((1, BLOCK_D))
         ct.store(h, (bs, d), (h_2 * norm_weight_tile.astype(ct.float32)).astype(h.dtype), allow_tma=TMA_STORE)
 

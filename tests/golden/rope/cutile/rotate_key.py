@@ -12,8 +12,10 @@ import cuda.tile as ct
 def rotate_key_kernel(
     k,
     cos,
+    k_2,
     sin,
     rotated,
+    rotated_4,
     B,
     H_kv,
     S,
@@ -22,30 +24,26 @@ def rotate_key_kernel(
     BLOCK_R: ct.Constant[int],
     TMA_STORE: ct.Constant[bool],
 ):
-    """Write rotated[row // H_kv, row % H_kv, s, r]."""
+    """Write rotated[row // H_kv, row % H_kv, s, r], rotated[row // H_kv, row % H_kv, s, R + r]."""
     block = ct.bid(0)
     s_tiles = ct.cdiv(S, BLOCK_S)
-    r_tiles = ct.cdiv(2*R, BLOCK_R)
+    r_tiles = ct.cdiv(R, BLOCK_R)
     r = block % r_tiles
     block = block // r_tiles
     s = block % s_tiles
     block = block // s_tiles
     row = block
-    r_index = (r * BLOCK_R + ct.arange(BLOCK_R, dtype=ct.int32))[None, :]
-    # 33: rotated = torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
-    rotated_2 = r_index < R
     k_tile = ct.load(k, (row // H_kv, row % H_kv, s, r), (1, 1, BLOCK_S, BLOCK_R), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_S, BLOCK_R))
     k_wide = k_tile.astype(ct.float32)
-    s_index = (s * BLOCK_S + ct.arange(BLOCK_S, dtype=ct.int32))[:, None]
-    cos_tile = ct.gather(cos, (s_index, r_index))
-    k_tile_2 = ct.gather(k, (row // H_kv, row % H_kv, s_index, R + r_index))
-    sin_tile = ct.gather(sin, (s_index, r_index))
-    cos_tile_2 = ct.gather(cos, (s_index, r_index - R))
-    k_tile_3 = ct.gather(k, (row // H_kv, row % H_kv, s_index, r_index - R))
-    sin_tile_2 = ct.gather(sin, (s_index, r_index - R))
+    cos_tile = ct.load(cos, (s, r), (BLOCK_S, BLOCK_R), padding_mode=ct.PaddingMode.ZERO)
+    k_tile_2 = ct.load(k_2, (row // H_kv, row % H_kv, s, r), (1, 1, BLOCK_S, BLOCK_R), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_S, BLOCK_R))
+    k_wide_2 = k_tile_2.astype(ct.float32)
+    sin_tile = ct.load(sin, (s, r), (BLOCK_S, BLOCK_R), padding_mode=ct.PaddingMode.ZERO)
     # 63: rotated = torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
-    rotated_3 = ct.where(rotated_2, k_wide * cos_tile - k_tile_2.astype(ct.float32) * sin_tile, k_wide * cos_tile_2 + k_tile_3.astype(ct.float32) * sin_tile_2)
-    ct.store(rotated, (row // H_kv, row % H_kv, s, r), rotated_3.astype(rotated.dtype).reshape((1, 1, BLOCK_S, BLOCK_R)), allow_tma=TMA_STORE)
+    rotated_2 = k_wide * cos_tile - k_wide_2 * sin_tile
+    ct.store(rotated, (row // H_kv, row % H_kv, s, r), rotated_2.astype(rotated.dtype).reshape((1, 1, BLOCK_S, BLOCK_R)), allow_tma=TMA_STORE)
+    rotated_3 = k_wide_2 * cos_tile + k_wide * sin_tile
+    ct.store(rotated_4, (row // H_kv, row % H_kv, s, r), rotated_3.astype(rotated_4.dtype).reshape((1, 1, BLOCK_S, BLOCK_R)), allow_tma=TMA_STORE)
 
 
 def _cover(extent):
@@ -87,11 +85,11 @@ def _plan(k, cos, sin):
     _expect("k", k, torch.bfloat16, ("B", "H_kv", "S", "2*R",), (B, H_kv, S, 2*R,))
     _expect("cos", cos, torch.float32, ("S", "R",), (S, R,))
     _expect("sin", sin, torch.float32, ("S", "R",), (S, R,))
-    BLOCK_R = min(1024, _cover(2*R))
+    BLOCK_R = min(1024, _cover(R))
     BLOCK_S = min(_cover(S), max(1, 2048 // BLOCK_R))
-    grid = ((B*H_kv) * ct.cdiv(S, BLOCK_S) * ct.cdiv(2*R, BLOCK_R), 1, 1)
+    grid = ((B*H_kv) * ct.cdiv(S, BLOCK_S) * ct.cdiv(R, BLOCK_R), 1, 1)
     kernel = rotate_key_kernel
-    TMA_STORE = (4*B*H_kv*R*S) % 16 == 0
+    TMA_STORE = (2*R) % 16 == 0
     constants = (B, H_kv, S, R, BLOCK_S, BLOCK_R, TMA_STORE)
     device = k.device
     return device, B, H_kv, S, R, grid, kernel, constants
@@ -116,7 +114,7 @@ def allocate(plan):
 def steps(plan, k, cos, sin, rotated):
     """Return the launches that write the outputs: grid, kernel and arguments of each, in order."""
     device, B, H_kv, S, R, grid, kernel, constants = plan
-    step = (grid, kernel, (k, cos, sin, rotated, *constants))
+    step = (grid, kernel, (k[:, :, :, 0:R], cos, k[:, :, :, R:2*R], sin, rotated[:, :, :, 0:R], rotated[:, :, :, R:2*R], *constants))
     return (step,)
 
 

@@ -12,8 +12,10 @@ import cuda.tile as ct
 def rotate_query_kernel(
     q,
     cos,
+    q_2,
     sin,
     rotated,
+    rotated_4,
     B,
     H,
     S,
@@ -22,28 +24,26 @@ def rotate_query_kernel(
     BLOCK_R: ct.Constant[int],
     TMA_STORE: ct.Constant[bool],
 ):
-    """Write rotated[bh // H, bh % H, s, r]."""
+    """Write rotated[bh // H, bh % H, s, r], rotated[bh // H, bh % H, s, R + r]."""
     block = ct.bid(0)
     s_tiles = ct.cdiv(S, BLOCK_S)
-    r_tiles = ct.cdiv(2*R, BLOCK_R)
+    r_tiles = ct.cdiv(R, BLOCK_R)
     r = block % r_tiles
     block = block // r_tiles
     s = block % s_tiles
     block = block // s_tiles
     bh = block
-    r_index = (r * BLOCK_R + ct.arange(BLOCK_R, dtype=ct.int32))[None, :]
     q_tile = ct.load(q, (bh // H, bh % H, s, r), (1, 1, BLOCK_S, BLOCK_R), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_S, BLOCK_R))
     q_wide = q_tile.astype(ct.float32)
-    s_index = (s * BLOCK_S + ct.arange(BLOCK_S, dtype=ct.int32))[:, None]
-    cos_tile = ct.gather(cos, (s_index, r_index))
-    q_tile_2 = ct.gather(q, (bh // H, bh % H, s_index, R + r_index))
-    sin_tile = ct.gather(sin, (s_index, r_index))
-    cos_tile_2 = ct.gather(cos, (s_index, r_index - R))
-    q_tile_3 = ct.gather(q, (bh // H, bh % H, s_index, r_index - R))
-    sin_tile_2 = ct.gather(sin, (s_index, r_index - R))
+    cos_tile = ct.load(cos, (s, r), (BLOCK_S, BLOCK_R), padding_mode=ct.PaddingMode.ZERO)
+    q_tile_2 = ct.load(q_2, (bh // H, bh % H, s, r), (1, 1, BLOCK_S, BLOCK_R), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_S, BLOCK_R))
+    q_wide_2 = q_tile_2.astype(ct.float32)
+    sin_tile = ct.load(sin, (s, r), (BLOCK_S, BLOCK_R), padding_mode=ct.PaddingMode.ZERO)
     # 33: rotated = torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
-    rotated_2 = ct.where(r_index < R, q_wide * cos_tile - q_tile_2.astype(ct.float32) * sin_tile, q_wide * cos_tile_2 + q_tile_3.astype(ct.float32) * sin_tile_2)
+    rotated_2 = q_wide * cos_tile - q_wide_2 * sin_tile
     ct.store(rotated, (bh // H, bh % H, s, r), rotated_2.astype(rotated.dtype).reshape((1, 1, BLOCK_S, BLOCK_R)), allow_tma=TMA_STORE)
+    rotated_3 = q_wide_2 * cos_tile + q_wide * sin_tile
+    ct.store(rotated_4, (bh // H, bh % H, s, r), rotated_3.astype(rotated_4.dtype).reshape((1, 1, BLOCK_S, BLOCK_R)), allow_tma=TMA_STORE)
 
 
 def _cover(extent):
@@ -85,11 +85,11 @@ def _plan(q, cos, sin):
     _expect("q", q, torch.bfloat16, ("B", "H", "S", "2*R",), (B, H, S, 2*R,))
     _expect("cos", cos, torch.float32, ("S", "R",), (S, R,))
     _expect("sin", sin, torch.float32, ("S", "R",), (S, R,))
-    BLOCK_R = min(1024, _cover(2*R))
+    BLOCK_R = min(1024, _cover(R))
     BLOCK_S = min(_cover(S), max(1, 2048 // BLOCK_R))
-    grid = ((B*H) * ct.cdiv(S, BLOCK_S) * ct.cdiv(2*R, BLOCK_R), 1, 1)
+    grid = ((B*H) * ct.cdiv(S, BLOCK_S) * ct.cdiv(R, BLOCK_R), 1, 1)
     kernel = rotate_query_kernel
-    TMA_STORE = (4*B*H*R*S) % 16 == 0
+    TMA_STORE = (2*R) % 16 == 0
     constants = (B, H, S, R, BLOCK_S, BLOCK_R, TMA_STORE)
     device = q.device
     return device, B, H, S, R, grid, kernel, constants
@@ -114,7 +114,7 @@ def allocate(plan):
 def steps(plan, q, cos, sin, rotated):
     """Return the launches that write the outputs: grid, kernel and arguments of each, in order."""
     device, B, H, S, R, grid, kernel, constants = plan
-    step = (grid, kernel, (q, cos, sin, rotated, *constants))
+    step = (grid, kernel, (q[:, :, :, 0:R], cos, q[:, :, :, R:2*R], sin, rotated[:, :, :, 0:R], rotated[:, :, :, R:2*R], *constants))
     return (step,)
 
 

@@ -28,7 +28,7 @@ def softmax_rows_narrow_row_kernel(
     ct.store(y, (m, 0), (value * inverse).astype(y.dtype), allow_tma=TMA_STORE)
 
 
-@ct.kernel(occupancy=2)
+@ct.kernel(num_worker_warps=8, occupancy=4)
 def softmax_rows_long_row_kernel(
     x,
     y,
@@ -39,27 +39,24 @@ def softmax_rows_long_row_kernel(
 ):
     """Write y[m, n]."""
     m = ct.bid(0)
-    highest = ct.full((BLOCK_M, BLOCK_N), -float("inf"), dtype=ct.float32)
-    total = ct.zeros((BLOCK_M, BLOCK_N), dtype=ct.float32)
+    highest = ct.full((BLOCK_M, 1), -float("inf"), dtype=ct.float32)
+    total = ct.zeros((BLOCK_M, 1), dtype=ct.float32)
     for n in range(ct.cdiv(N, BLOCK_N)):
         x_tile = ct.load(x, (m, n), (BLOCK_M, BLOCK_N), padding_mode=ct.PaddingMode.NEG_INF)
         x_wide = x_tile.astype(ct.float32)
         # 30: return torch.softmax(x, dim=-1)
-        higher = ct.maximum(highest, x_wide, propagate_nan=True)
+        higher = ct.maximum(highest, ct.max(x_wide, axis=1, keepdims=True, propagate_nan=True), propagate_nan=True)
         shift = ct.where(higher == -float("inf"), 0.0, higher)
         scale = ct.exp(highest - shift)
-        total = total * scale + ct.exp(x_wide - shift)
+        total = total * scale + ct.sum(ct.exp(x_wide - shift), axis=1, keepdims=True)
         highest = higher
-    peak = ct.max(highest, axis=1, keepdims=True, propagate_nan=True)
-    weight = ct.exp(highest - ct.where(peak == -float("inf"), 0.0, peak))
-    total_2 = ct.sum(total * weight, axis=1, keepdims=True)
     # 30: return torch.softmax(x, dim=-1)
-    inverse = 1.0 / total_2
+    inverse = 1.0 / total
     for n in range(ct.cdiv(N, BLOCK_N)):
         x_tile = ct.load(x, (m, n), (BLOCK_M, BLOCK_N), padding_mode=ct.PaddingMode.NEG_INF)
         x_wide = x_tile.astype(ct.float32)
         # 30: return torch.softmax(x, dim=-1)
-        value = ct.exp(x_wide - peak)
+        value = ct.exp(x_wide - highest)
         ct.store(y, (m, n), (value * inverse).astype(y.dtype), allow_tma=TMA_STORE)
 
 
@@ -120,7 +117,7 @@ def _plan(x):
         TMA_STORE = (2*M*N) % 16 == 0
         constants = (BLOCK_M, BLOCK_N, TMA_STORE)
     else:
-        BLOCK_N = min(4096, _cover(N))
+        BLOCK_N = min(8192, _cover(N))
         BLOCK_M = min(_cover(M), max(1, 4096 // BLOCK_N))
         grid = (ct.cdiv(M, BLOCK_M), 1, 1)
         kernel = softmax_rows_long_row_kernel
