@@ -330,6 +330,8 @@ def cases(
         return None
     if sizes is None or any(size < 0 for shape in shapes.values() for size in shape):
         return None
+    if any(_indexes_nothing(subject, name, shape, sizes) for name, shape in shapes.items()):
+        return None
     seed = draw(st.integers(0, 2**16))
     dtypes = dict(profile.dtypes)
     tensors = tuple(
@@ -342,6 +344,17 @@ def cases(
     )
     scalars = tuple((scalar.name, draw(_scalar(scalar))) for scalar in subject.scalars)
     return Case(tuple((name, sizes[name]) for name in subject.symbols), tensors, scalars)
+
+
+def _indexes_nothing(subject: Subject, name: str, shape: tuple[int, ...], sizes: Mapping[str, int]) -> bool:
+    """Whether a tensor of indices has elements, but what it indexes has none: eager kills the device over it."""
+    bounds = subject.bounds.get(name)
+    return (
+        bounds is not None
+        and bounds.extent is not None
+        and bounds.extent.evaluate(sizes) < 1
+        and math.prod(shape) > 0
+    )
 
 
 def _shape(tensor: TensorSpec, sizes: Mapping[str, int]) -> tuple[int, ...]:

@@ -119,8 +119,12 @@ def _in_processes(
                 running[child.ready] = (child, task)
             for ready in wait([child.ready for child, _ in running.values()]):
                 child, task = running.pop(ready)
-                answer = child.answer()
-                report = _died(task, device, options, child.seconds) if answer is None else answer
+                try:
+                    answer = child.answer()
+                    fault = "nothing: the process died"
+                except Exception as error:  # noqa: BLE001 - a fault of the device ends one subject, not the run
+                    answer, fault = None, f"{type(error).__name__}: {str(error).splitlines()[0]}"
+                report = _died(task, device, options, child.seconds, fault) if answer is None else answer
                 results[task] = report
                 progress.advance(f"{report.kernel}: {report.status}, {report.cases} cases")
     finally:
@@ -130,9 +134,9 @@ def _in_processes(
     return [results[task] for task in tasks]
 
 
-def _died(task: _Task, device: str, options: VerifyOptions, seconds: float) -> KernelReport:
+def _died(task: _Task, device: str, options: VerifyOptions, seconds: float, raised: str) -> KernelReport:
     source, _ = read_source(task.spec)
-    fault = LaunchFailed("nothing: the process died")
+    fault = LaunchFailed(raised)
     return KernelReport(
         file=str(task.spec),
         kernel=task.subject,
