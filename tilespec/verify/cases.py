@@ -8,6 +8,7 @@ bounds the number of compilations, whatever the number of cases.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
