@@ -13,6 +13,7 @@ STAGES = (
     "diagnostics",
     "_resources",
     "progress",
+    "child",
     "rules",
     "syntax",
     "model",

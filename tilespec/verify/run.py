@@ -10,11 +10,11 @@ from pathlib import Path
 
 import torch
 
+from tilespec.child import Child
 from tilespec.diagnostics import Diagnostic, Severity
 from tilespec.progress import Progress, Silent
 from tilespec.rules.verify import LaunchFailed
 from tilespec.syntax import read_source
-from tilespec.verify.child import Child
 from tilespec.verify.fuzz import fuzz_subject
 from tilespec.verify.load import device_label, pick_device
 from tilespec.verify.package import Package, load_package

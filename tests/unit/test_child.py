@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tilespec.verify.child import Child
+from tilespec.child import Child
 
-REPOSITORY = Path(__file__).resolve().parents[3]
+REPOSITORY = Path(__file__).resolve().parents[2]
 
 SPEC = """\
 KERNEL SPEC: {name}
