@@ -10,6 +10,7 @@ from itertools import islice
 from tilespec.coverage.completeness import check_completeness
 from tilespec.coverage.composed import join
 from tilespec.coverage.matching import Coverage, cover, outputs_by_structure
+from tilespec.coverage.notes import check_notes
 from tilespec.coverage.operations import canonical, check_operations
 from tilespec.coverage.ops import is_compute
 from tilespec.coverage.prove import MOST_TRIED, WiringProof, prove_wiring
@@ -51,6 +52,7 @@ def examine(spec: SpecFile, *, types: Mapping[str, str] | None = None) -> Examin
         if graph is not None:
             result.graphs[kernel.id] = graph
             result.findings += check_operations(spec, kernel, graph)
+            result.findings += check_notes(spec, kernel, graph)
     result.end_to_end, found = trace_end_to_end(spec, types=types)
     result.findings += found
     if any(item.severity is Severity.ERROR and item.code not in _APART for item in result.findings):

@@ -103,6 +103,7 @@ class KernelBuilder:
             shared_with=shared,
             reference=self.reference(node.reference),
             notes=tuple(" ".join(note.text.split()) for note in node.notes),
+            note_spans=tuple(note.span for note in node.notes),
             numerics=numerics,
             kept=kept,
             bench=bench,

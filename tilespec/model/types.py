@@ -131,6 +131,7 @@ class Kernel(_Model):
     shared_with: tuple[str, ...] = ()
     reference: ReferenceText | None
     notes: tuple[str, ...] = ()
+    note_spans: tuple[Span, ...] = ()
     numerics: Numerics = Numerics()
     kept: tuple[KeptOp, ...] = ()
     bench: tuple[dict[str, int], ...] = ()

@@ -105,6 +105,7 @@ CODES: Mapping[str, type[Rule]] = {
     "TS427": reference.ReferenceGenerated,
     "TS428": reference.WrongCompleteness,
     "TS429": reference.KeptInPytorch,
+    "TS430": reference.NoteContradicts,
     "TS501": lowering.UnsupportedOp,
     "TS502": lowering.UnsupportedArgument,
     "TS601": schedule.NoSchedule,

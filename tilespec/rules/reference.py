@@ -1651,3 +1651,69 @@ class KeptInPytorch(Rule):
     def help(self) -> str | None:
         """Say how to bring it into a kernel."""
         return f"a KERNEL SPEC with `Operations: [{self.operation}]` replaces it"
+
+
+@dataclass(frozen=True)
+class NoteContradicts(Rule):
+    """A note that asks for numerics which the kernel doesn't have.
+
+    Notes are for people, and change nothing. What the reference and `Numerics` say is what is generated and proved, so a
+    note that demands something else misleads: the tanh form of GELU where the reference computes the erf form, an
+    accumulator of another dtype, TF32. A note that allows something (`can use`) demands nothing.
+
+    Fails:
+
+    ```tilespec
+    KERNEL SPEC: activate
+    Description: GELU of every element.
+    Operations: [gelu]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_activate(x):
+        return F.gelu(x)
+
+    Notes:
+    - Use the tanh approximation of GELU
+
+    ```
+
+    Passes:
+
+    ```tilespec
+    KERNEL SPEC: activate
+    Description: GELU of every element.
+    Operations: [gelu]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    Numerics: approximate=[gelu: tanh]
+    PyTorch Reference:
+    def reference_activate(x):
+        return F.gelu(x)
+
+    Notes:
+    - Use the tanh approximation of GELU
+
+    ```
+    """
+
+    code: ClassVar[str] = "TS430"
+    name: ClassVar[str] = "note-contradicts"
+    severity: ClassVar[Severity] = Severity.WARNING
+    asked: str
+    there: str
+    setting: str
+
+    def message(self) -> str:
+        """State the fault."""
+        return f"this note asks for {self.asked}, but {self.there}"
+
+    def help(self) -> str | None:
+        """Say where numerics are said."""
+        return f"notes change nothing: write `Numerics: {self.setting}`, or change the note"
