@@ -9,17 +9,17 @@ from __future__ import annotations
 import ast
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tilespec.diagnostics import Diagnostic, Label
+from tilespec.diagnostics import Diagnostic, Label, Span
 from tilespec.model.dims import Expr
 from tilespec.model.symbols import dim_equations
 from tilespec.model.types import Edge, Kernel, ReferenceText, ScalarSpec, SpecFile, TensorSpec
 from tilespec.rules import graph as rules
 from tilespec.rules.shapes import EdgeMismatch
-from tilespec.syntax.names import closest
+from tilespec.syntax.names import Guesses
 from tilespec.syntax.nodes import KernelNode, TensorNode
 
 __all__ = [
@@ -106,21 +106,26 @@ _REMARK_INPUT = re.compile(
 )
 
 
+Outputs = Mapping[str, frozenset[str]]
+"""Names of the outputs of each kernel."""
+
+
+def _outputs_of(spec: SpecFile) -> Outputs:
+    return {kernel.id: frozenset(output.name for output in kernel.outputs) for kernel in spec.kernels}
+
+
 def _from_remark(
-    spec: SpecFile, kernel: Kernel, tensor: TensorSpec, parameters: tuple[str, ...]
+    outputs: Outputs, kernel: Kernel, tensor: TensorSpec, parameters: tuple[str, ...]
 ) -> _Source | None:
     """Read a remark as wiring; None when it says nothing about it."""
     remark = tensor.remark
     if not remark or len(remark) > _LONGEST_REMARK:
         return None
-    outputs = {
-        each.id: {output.name for output in each.outputs} for each in spec.kernels if each.id != kernel.id
-    }
     why = f"the remark `({remark})`"
     for pattern in (_REMARK_KERNEL, _REMARK_DOTTED, _REMARK_TENSOR, _REMARK_SUFFIX, _REMARK_FROM):
         for match in pattern.finditer(remark):
             producer, output = match["kernel"], match["tensor"]
-            if producer in outputs:
+            if producer in outputs and producer != kernel.id:
                 return _Source(producer, output if output in outputs[producer] else None, why)
     original = _REMARK_INPUT.search(remark)
     if original is None:
@@ -129,14 +134,14 @@ def _from_remark(
     return _Source(None, named[0] if named else None, why)
 
 
-def _explicit(spec: SpecFile, tensor: TensorSpec) -> _Source | None:
+def _explicit(outputs: Outputs, tensor: TensorSpec) -> _Source | None:
     if tensor.origin is None:
         return None
     why = f"`from={tensor.origin}`"
     producer, dot, output = tensor.origin.partition(".")
     if dot:
         return _Source(producer, output, why)
-    if any(producer == kernel.id for kernel in spec.kernels):
+    if producer in outputs:
         return _Source(producer, None, why)
     return _Source(None, producer, why)
 
@@ -155,11 +160,21 @@ class _Choice:
     why: str
 
 
+@dataclass(slots=True)
+class _Frame:
+    """One kernel of the search: its choices, and what the current one added."""
+
+    choices: Iterator[tuple[Edge, ...]]
+    length: int
+    added: tuple[str, ...] = ()
+
+
 class _Search:
     def __init__(self, spec: SpecFile) -> None:
         self.spec = spec
         self.kernels = {kernel.id: kernel for kernel in spec.kernels}
         self.parameters = end_to_end_parameters(spec.end_to_end)
+        self.outputs = _outputs_of(spec)
         self.equations = dim_equations(spec.dims)
         self.names = self.own_names()
 
@@ -194,7 +209,7 @@ class _Search:
         order = [self.kernels[ident] for ident in self.spec.order]
         scalars = {scalar.name for kernel in order for scalar in kernel.scalars}
         wanted = set(self.parameters) - scalars
-        proposals = itertools.islice(self.extend(order, 0, (), {}), _MOST_GLOBAL)
+        proposals = itertools.islice(self.extend(order), _MOST_GLOBAL)
         waiting: list[tuple[Edge, ...]] = []
         for edges in proposals:
             read = {edge.output for edge in edges if edge.producer is None}
@@ -207,32 +222,37 @@ class _Search:
         yield from waiting
         yield from proposals
 
-    def extend(
-        self, order: list[Kernel], index: int, edges: tuple[Edge, ...], bound: Mapping[str, Signature]
-    ) -> Iterator[tuple[Edge, ...]]:
-        """Yield the assignments that begin with `edges`, kernel by kernel; the last kernel varies fastest."""
-        # An explicit stack: a file may hold more kernels than Python allows calls.
-        stack: list[tuple[tuple[Edge, ...], Mapping[str, Signature], Iterator[tuple[Edge, ...]]]] = []
+    def extend(self, order: list[Kernel]) -> Iterator[tuple[Edge, ...]]:
+        """Yield the assignments kernel by kernel; the last kernel varies fastest."""
+        # An explicit stack: a file may hold more kernels than Python allows calls. What a choice adds is taken back
+        # before the next one, so that a step costs what it adds, whatever came before.
+        edges: list[Edge] = []
+        bound: dict[str, Signature] = {}
+        stack: list[_Frame] = []
         while True:
-            if index == len(order):
+            if len(stack) == len(order):
                 yield self.in_file_order(edges)
             else:
-                stack.append((edges, bound, self.local(order[index], bound)))
+                stack.append(_Frame(self.local(order[len(stack)], bound), len(edges)))
             while stack:
-                edges, bound, choices = stack[-1]
-                index = len(stack) - 1
-                chosen = next(choices, None)
+                frame = stack[-1]
+                for name in frame.added:
+                    del bound[name]
+                frame.added = ()
+                del edges[frame.length :]
+                chosen = next(frame.choices, None)
                 if chosen is None:
                     stack.pop()
                     continue
-                bound = self.bind(order[index], chosen, bound)
-                edges = edges + chosen
-                index += 1
+                new = self.bind(order[len(stack) - 1], chosen, bound)
+                bound.update(new)
+                frame.added = tuple(new)
+                edges.extend(chosen)
                 break
             else:
                 return
 
-    def in_file_order(self, edges: tuple[Edge, ...]) -> tuple[Edge, ...]:
+    def in_file_order(self, edges: Iterable[Edge]) -> tuple[Edge, ...]:
         by_kernel: dict[str, list[Edge]] = {}
         for edge in edges:
             by_kernel.setdefault(edge.consumer, []).append(edge)
@@ -241,14 +261,13 @@ class _Search:
     def bind(
         self, kernel: Kernel, edges: tuple[Edge, ...], bound: Mapping[str, Signature]
     ) -> Mapping[str, Signature]:
-        """Note the shapes that composition inputs get through these edges."""
+        """Return the shapes that composition inputs get through these edges."""
         tensors = {tensor.name: tensor for tensor in kernel.tensors}
-        new = {
+        return {
             edge.output: self.signature(tensors[edge.input])
             for edge in edges
             if edge.producer is None and edge.input in tensors and edge.output not in bound
         }
-        return {**bound, **new} if new else bound
 
     def local(self, kernel: Kernel, bound: Mapping[str, Signature]) -> Iterator[tuple[Edge, ...]]:
         """Yield the edges of one kernel in order of preference."""
@@ -326,7 +345,7 @@ class _Search:
         bound: Mapping[str, Signature],
     ) -> list[_Choice]:
         """Return what an input may be wired to."""
-        said = _explicit(self.spec, tensor) or _from_remark(self.spec, kernel, tensor, self.parameters)
+        said = _explicit(self.outputs, tensor) or _from_remark(self.outputs, kernel, tensor, self.parameters)
         signature = self.signature(tensor)
         if said is not None and said.producer is not None:
             pool = [(said.producer, output) for output in self.kernels[said.producer].outputs]
@@ -466,6 +485,9 @@ class _Checker:
         self.spec = spec
         self.nodes = nodes
         self.kernels = {kernel.id: kernel for kernel in spec.kernels}
+        self.outputs = _outputs_of(spec)
+        self.parameters = end_to_end_parameters(spec.end_to_end)
+        self.guesses = Guesses()
         self.equations = dim_equations(spec.dims)
 
     def signature(self, tensor: TensorSpec) -> Signature:
@@ -489,10 +511,10 @@ class _Checker:
         place = node.origin if isinstance(node, TensorNode) and node.origin else node.remark
         if place is None:
             return
-        said = _explicit(self.spec, tensor)
+        said = _explicit(self.outputs, tensor)
         explicit = said is not None
         if said is None:
-            said = _from_remark(self.spec, kernel, tensor, end_to_end_parameters(self.spec.end_to_end))
+            said = _from_remark(self.outputs, kernel, tensor, self.parameters)
         if said is None:
             return
         if said.producer is None:
@@ -501,7 +523,7 @@ class _Checker:
             return
         producer = self.kernels.get(said.producer)
         if producer is None:
-            close = closest(said.producer, self.kernels)
+            close = self.guesses.closest(said.producer, self.kernels)
             fixed = f"{close}.{said.output}" if close else None
             reason = f"no kernel `{said.producer}`"
             yield rules.UndefinedSource(tensor.origin or "", reason, fixed).at(source, place.span)
@@ -515,7 +537,9 @@ class _Checker:
             return
         outputs = {output.name: output for output in producer.outputs}
         if said.output is not None and said.output not in outputs:
-            close = closest(said.output, outputs) or (next(iter(outputs)) if len(outputs) == 1 else None)
+            close = self.guesses.closest(said.output, outputs) or (
+                next(iter(outputs)) if len(outputs) == 1 else None
+            )
             failed.add(producer.id)
             fixed = f"{producer.id}.{close}" if close else None
             reason = f"`{producer.id}` has no output `{said.output}`"
@@ -535,21 +559,13 @@ class _Checker:
             other = output.shape_span if output.shape != tensor.shape else output.dtype_span
             yield rule.at(source, span, Label(other, "the output"))
 
-    def unknown_input(self, tensor: TensorSpec, span: object) -> Iterator[Diagnostic]:
+    def unknown_input(self, tensor: TensorSpec, span: Span) -> Iterator[Diagnostic]:
         name = tensor.origin or ""
-        parameters = end_to_end_parameters(self.spec.end_to_end)
-        known = parameters or tuple(each.name for kernel in self.spec.kernels for each in kernel.tensors)
-        if name in known or not parameters:
+        if not self.parameters or name in self.parameters:
             return
-        close = closest(name, (*known, *self.kernels))
+        close = self.guesses.closest(name, (*self.parameters, *self.kernels))
         reason = "no kernel and no parameter of the end-to-end reference has this name"
-        place = next(
-            each.origin.span
-            for node in self.nodes.values()
-            for each in node.inputs or ()
-            if isinstance(each, TensorNode) and each.origin is not None and each.origin.span == span
-        )
-        yield rules.UndefinedSource(name, reason, close).at(self.spec.source, place)
+        yield rules.UndefinedSource(name, reason, close).at(self.spec.source, span)
 
     def unconsumed(self, kernel: Kernel, failed: set[str]) -> Iterator[Diagnostic]:
         """Report dependencies none of whose outputs fits an input."""

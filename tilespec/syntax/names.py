@@ -72,15 +72,24 @@ def closest(name: str, candidates: Iterable[str], *, fold: bool = False) -> str 
 
 
 class Guesses:
-    """Suggestions for one file: after the first hundred nobody reads them, and a hostile file can't ask for millions."""
+    """Suggestions for one file: after the first hundred nobody reads them, and a hostile file can't ask for millions.
 
-    def __init__(self, most: int = 100) -> None:
+    Names that are compared count, not only names that are asked about: in a file of thousands of kernels, a guess is long
+    work.
+    """
+
+    def __init__(self, most: int = 100, comparisons: int = 20_000) -> None:
         self.left = most
+        self.comparisons = comparisons
 
     def closest(self, name: str, candidates: Iterable[str]) -> str | None:
-        """Return what `closest` returns, None once too many were asked for."""
+        """Return what `closest` returns, None once too much was asked for."""
         self.left -= 1
-        return closest(name, itertools.islice(candidates, 2000)) if self.left >= 0 else None
+        if self.left < 0 or self.comparisons <= 0:
+            return None
+        looked_at = list(itertools.islice(candidates, min(2000, self.comparisons)))
+        self.comparisons -= len(looked_at)
+        return closest(name, looked_at)
 
 
 def _distance(left: str, right: str, limit: int) -> int:
