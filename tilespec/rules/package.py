@@ -68,5 +68,9 @@ class KernelRemoved(Rule):
     revision: str
 
     def message(self) -> str:
-        did = f", which performed {', '.join(f'`{name}`' for name in self.operations)}" if self.operations else ""
+        did = (
+            f", which performed {', '.join(f'`{name}`' for name in self.operations)}"
+            if self.operations
+            else ""
+        )
         return f"`{self.kernel}` of `{self.revision}` is gone{did}"
