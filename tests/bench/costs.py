@@ -21,15 +21,23 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 FFN = REPOSITORY / "specs" / "ffn.tilespec"
 
 
-def timed(action: Callable[[], object], repeats: int, before: Callable[[], object] = lambda: None) -> float:
-    """Return the median of the seconds that an action takes; `before` isn't counted."""
-    seconds = []
+def timed(
+    action: Callable[[], object], repeats: int, before: Callable[[], object] = lambda: None
+) -> tuple[float, float]:
+    """Return the medians of the seconds that an action takes, by the clock and of its processes; `before` isn't counted."""
+    wall, used = [], []
     for _ in range(repeats):
         before()
-        started = time.perf_counter()
+        started, children = time.perf_counter(), _children()
         action()
-        seconds.append(time.perf_counter() - started)
-    return median(seconds)
+        wall.append(time.perf_counter() - started)
+        used.append(_children() - children)
+    return median(wall), median(used)
+
+
+def _children() -> float:
+    times = os.times()
+    return times.children_user + times.children_system
 
 
 def command(*arguments: str | Path) -> Callable[[], object]:
@@ -72,9 +80,9 @@ def main() -> None:
             ("build of the FFN, unchanged", 1.0, timed(build, repeats)),
         ]
     width = max(len(what) for what, _, _ in rows)
-    sys.stdout.write(f"{'':{width}}  seconds  held to\n")
-    for what, limit, seconds in rows:
-        sys.stdout.write(f"{what:{width}}  {seconds:7.2f}  {limit:7.1f}\n")
+    sys.stdout.write(f"{'':{width}}  seconds  of processor  held to\n")
+    for what, limit, (wall, used) in rows:
+        sys.stdout.write(f"{what:{width}}  {wall:7.2f}  {used:12.2f}  {limit:7.1f}\n")
 
 
 if __name__ == "__main__":
