@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import warnings
 from functools import lru_cache
 
 from tilespec.coverage.ops import ALLOCATION, GLUE, JOINS, VIEWS, base, is_compute
@@ -136,7 +137,9 @@ def _called(node: Node) -> set[str]:
 def _function(origin: str) -> str | None:
     """Return the name that an expression calls last: `tanh` of `F.gelu(x).tanh()`; None where it is no call."""
     try:
-        call = ast.parse(origin, mode="eval").body
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            call = ast.parse(origin, mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         # A long expression is shortened for messages, and is no code then.
         return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import itertools
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -65,10 +66,18 @@ class _Source:
 # what the text says
 
 
+_LONGEST_REFERENCE = 200_000
+
+
 @lru_cache(maxsize=256)
 def _parameters(text: str) -> tuple[str, ...]:
+    if len(text) > _LONGEST_REFERENCE:
+        return ()
     try:
-        tree = ast.parse(text)
+        with warnings.catch_warnings():
+            # Odd literals are findings of the reference's own check, and no warnings of Python.
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
