@@ -115,8 +115,11 @@ def check_file(path: Path) -> Checked:
     return checked
 
 
-def check_source(source: SourceText, *, trace: bool = True) -> Checked:
-    """Run every stage up to the schedules on a text; without `trace` only those that need no torch."""
+def check_source(source: SourceText, *, trace: bool = True, trust_source: bool = False) -> Checked:
+    """Run every stage up to the schedules on a text; without `trace` only those that need no torch.
+
+    With `trust_source`, the file that `Source` names is imported, which runs its code.
+    """
     checked = Checked()
     tree, found = parse(source)
     checked.spec, more = build_model(tree)
@@ -124,17 +127,17 @@ def check_source(source: SourceText, *, trace: bool = True) -> Checked:
     wrong = any(item.severity is Severity.ERROR for item in collected)
     run = trace and not wrong and checked.spec is not None
     if run and checked.spec is not None:
-        collected += _trace_and_plan(checked.spec, checked)
+        collected += _trace_and_plan(checked.spec, checked, trust_source=trust_source)
     # A stage that didn't run can't have made the findings that a suppression waits for.
     checked.findings = apply_suppressions(tree, collected, complete=run)
     return checked
 
 
-def _trace_and_plan(spec: SpecFile, checked: Checked) -> list[Diagnostic]:
+def _trace_and_plan(spec: SpecFile, checked: Checked, *, trust_source: bool) -> list[Diagnostic]:
     from tilespec.coverage import examine
     from tilespec.reference.trace import trace_kernel
 
-    examined = examine(spec)
+    examined = examine(spec, trust_source=trust_source)
     findings = list(examined.findings)
     checked.graphs = dict(examined.graphs)
     checked.end_to_end = examined.end_to_end
@@ -220,7 +223,9 @@ def rename_symbols(spec: SpecFile, graph: Graph, kernel: Kernel) -> tuple[Graph,
         found = bind_symbols(tensors, _equations(spec, kernel))
         if not isinstance(found, str):
             return graph, None
-        joined = _product_of(found, list(expressions(graph)))
+        joined = _product_of(found, list(expressions(graph))) or _quotient_of(
+            found, [dim for _, meta in graph.inputs for dim in meta.shape]
+        )
         if joined is None:
             return graph, found
         graph = rename(graph, joined)
@@ -260,6 +265,33 @@ def _product_of(symbol: str, exprs: Sequence[Expr]) -> dict[str, Expr] | None:
     if len(group) < 2 or symbol not in group:
         return None
     return {group[0]: sym("_".join(group)), **{name: const(1) for name in group[1:]}}
+
+
+def _quotient_of(symbol: str, shapes: Sequence[Expr]) -> dict[str, Expr] | None:
+    """Return a mapping that makes a symbol of the one quotient that `symbol` occurs in; None without one.
+
+    A kernel that reads sizes such as `H // 2` can't know `H`, and needn't: all its sizes follow from the quotient `q`,
+    so that any `H` with that quotient stands for all of them, `2 * q` among them.
+    """
+    from tilespec.model.dims import OpAtom, SymbolAtom, sym
+
+    atoms = {
+        atom
+        for dim in shapes
+        for monomial, _ in dim.terms
+        for atom in monomial
+        if (isinstance(atom, SymbolAtom) and atom.name == symbol)
+        or (isinstance(atom, OpAtom) and symbol in atom.left.symbols | atom.right.symbols)
+    }
+    if len(atoms) != 1:
+        return None
+    (atom,) = atoms
+    if not isinstance(atom, OpAtom) or atom.op != "//" or atom.right.value is None:
+        return None
+    rest = atom.left - sym(symbol)
+    if symbol in rest.symbols:
+        return None
+    return {symbol: atom.right * sym(f"{symbol}_{atom.right.value}") - rest}
 
 
 def _renamed_symbols(kernel: Kernel) -> dict[str, str]:

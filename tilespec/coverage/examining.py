@@ -18,6 +18,7 @@ from tilespec.diagnostics import Diagnostic, Severity
 from tilespec.model.types import Edge, SpecFile
 from tilespec.model.wiring import assignments
 from tilespec.reference.graph import Graph
+from tilespec.reference.source import trace_source
 from tilespec.reference.trace import trace_end_to_end, trace_kernel
 from tilespec.rules import reference as rules
 
@@ -40,10 +41,12 @@ class Examination:
         return () if self.proof is None else self.proof.edges
 
 
-def examine(spec: SpecFile, *, types: Mapping[str, str] | None = None) -> Examination:
+def examine(
+    spec: SpecFile, *, types: Mapping[str, str] | None = None, trust_source: bool = False
+) -> Examination:
     """Trace every reference of `spec`, then compare operations, wiring and coverage.
 
-    `types` picks a dtype for each type variable, as in `trace_kernel`.
+    With `trust_source`, the forward pass is what `Source` names, imported: that runs its code. `types` picks a dtype for each type variable, as in `trace_kernel`.
     """
     result = Examination()
     for kernel in spec.kernels:
@@ -53,8 +56,7 @@ def examine(spec: SpecFile, *, types: Mapping[str, str] | None = None) -> Examin
             result.graphs[kernel.id] = graph
             result.findings += check_operations(spec, kernel, graph)
             result.findings += check_notes(spec, kernel, graph)
-    result.end_to_end, found = trace_end_to_end(spec, types=types)
-    result.findings += found
+    _trace_forward_pass(spec, result, types, trust_source=trust_source)
     if any(item.severity is Severity.ERROR and item.code not in _APART for item in result.findings):
         return result
     candidates = tuple(islice(assignments(spec), MOST_TRIED))
@@ -87,6 +89,22 @@ def examine(spec: SpecFile, *, types: Mapping[str, str] | None = None) -> Examin
             result.findings += check_completeness(spec, result.graphs, result.coverage)
     result.findings += disproved
     return result
+
+
+def _trace_forward_pass(
+    spec: SpecFile, result: Examination, types: Mapping[str, str] | None, *, trust_source: bool
+) -> None:
+    """Trace what the kernels have to cover: what `Source` names, or else the end-to-end reference."""
+    result.end_to_end, found = trace_end_to_end(spec, types=types)
+    result.findings += found
+    if spec.source_path is None:
+        return
+    if not trust_source:
+        result.findings.append(rules.SourceNotRead(spec.source_path).at(spec.source, spec.source_span))
+        return
+    forward, found = trace_source(spec, types=types)
+    result.end_to_end = forward or result.end_to_end
+    result.findings += found
 
 
 def _prove_by_structure(

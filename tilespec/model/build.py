@@ -74,6 +74,7 @@ class _Builder:
             types=symbols.types,
             end_to_end=self.end_to_end(),
             source_path=f"{tree.code.path}:{tree.code.qualifier}" if tree.code else None,
+            source_span=tree.code.span if tree.code else None,
             completeness=_completeness(tree.completeness),
             order=sort_kernels(edges),
             levels=levels_of(edges),

@@ -206,6 +206,7 @@ class SpecFile(_Model):
     end_to_end: ReferenceText | None = None
     source_path: str | None = None
     """The `Source` field as written: `model.py:FFN`."""
+    source_span: Span | None = None
     completeness: Completeness | None = None
     order: tuple[str, ...] = ()
     levels: tuple[tuple[str, ...], ...] = ()

@@ -10,7 +10,7 @@ import logging
 import math
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -40,7 +40,7 @@ from tilespec.reference.sizes import SizeSpace, symbols_of
 from tilespec.reference.symbols import NotExpressibleError, SymbolTable
 from tilespec.rules import reference as rules
 
-__all__ = ["Signature", "trace", "trace_end_to_end", "trace_kernel"]
+__all__ = ["Signature", "trace", "trace_callable", "trace_end_to_end", "trace_kernel"]
 
 
 def trace_kernel(
@@ -106,6 +106,25 @@ def trace(
             if any(item.severity is Severity.ERROR for item in found):
                 graph = None
     return graph, findings + found
+
+
+def trace_callable(
+    spec: SpecFile,
+    program: Program,
+    signature: Signature,
+    forward: Callable[[Mapping[str, Value]], Value],
+    *,
+    types: Mapping[str, str] | None = None,
+) -> tuple[Graph | None, list[Diagnostic]]:
+    """Trace Python code that has been imported; `program` has its parameters and stands for its text."""
+    with _quiet(), torch.no_grad():
+        run = _Run(spec, program, signature, types or {}, forward=forward)
+        try:
+            return run.trace()
+        except Exception as error:  # noqa: BLE001 - the code is the reader's own and may raise anything
+            return None, [
+                rules.ReferenceRaises("forward", _first_line(str(error))).at(spec.source, signature.span)
+            ]
 
 
 @contextmanager
@@ -191,6 +210,8 @@ class _Run:
     smooth: bool = False
     fixed: dict[str, int] = field(default_factory=dict)
     by_size: bool = False
+    forward: Callable[[Mapping[str, Value]], Value] | None = None
+    """Imported code to trace in place of the program."""
     shaping: dict[str, int] = field(default_factory=dict)
     guard_places: list[ast.AST] = field(default_factory=list)
     findings: list[Diagnostic] = field(default_factory=list)
@@ -281,7 +302,11 @@ class _Run:
             )
             # Composite functions that torch takes apart in C++ would ask for plain integers; their Python twins don't.
             with enable_python_dispatcher(), self.recorder:
-                value = self.evaluator.call(self.signature.entry, arguments)
+                value = (
+                    self.evaluator.call(self.signature.entry, arguments)
+                    if self.forward is None
+                    else self.forward(arguments)
+                )
         outputs = self._outputs(value)
         if outputs is None:
             return None, self.findings

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from tilespec.diagnostics import Rule, Severity
 
-__all__ = ["CoverageRemoved", "KernelRemoved", "StalePackage"]
+__all__ = ["CoverageRemoved", "KernelRemoved", "SourceUnusable", "StalePackage"]
 
 
 @dataclass(frozen=True)
@@ -74,3 +74,21 @@ class KernelRemoved(Rule):
             else ""
         )
         return f"`{self.kernel}` of `{self.revision}` is gone{did}"
+
+
+@dataclass(frozen=True)
+class SourceUnusable(Rule):
+    """A `Source` that can't be imported or traced.
+
+    With `--trust-source`, `tilespec lint` imports the file beside the spec that `Source` names, and traces the function or
+    module. A module has to be made without arguments; parameters of the function, and parameters and buffers of the module, are
+    inputs of kernels by name (`fc.weight` is `fc_weight` or `weight`).
+    """
+
+    code: ClassVar[str] = "TS733"
+    name: ClassVar[str] = "source-unusable"
+    place: str
+    reason: str
+
+    def message(self) -> str:
+        return f"the forward pass of `{self.place}` can't be traced: {self.reason}"

@@ -1717,3 +1717,64 @@ class NoteContradicts(Rule):
     def help(self) -> str | None:
         """Say where numerics are said."""
         return f"notes change nothing: write `Numerics: {self.setting}`, or change the note"
+
+
+@dataclass(frozen=True)
+class SourceNotRead(Rule):
+    """A `Source` that was not looked at, because reading it runs code.
+
+    `Source: model.py:FFN` names the forward pass that the kernels have to cover. To trace it, Python has to import the file,
+    and importing runs whatever its author wrote, outside the reference language. So it is off unless asked for with
+    `tilespec lint --trust-source`, which is for files that you trust, and never for a stranger's pull request.
+
+    With the note:
+
+    ```tilespec
+    Source: model.py:Double
+    ---
+    KERNEL SPEC: double
+    Description: Doubles every element.
+    Operations: [mul]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_double(x):
+        return x * 2
+    ```
+
+    Without it: the forward pass stands in the file, in the reference language.
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles every element.
+    Operations: [mul]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_double(x):
+        return x * 2
+    ---
+    ## Composition Notes
+    def reference_end(x):
+        return 2 * x
+    ```
+    """
+
+    code: ClassVar[str] = "TS431"
+    name: ClassVar[str] = "source-not-read"
+    severity: ClassVar[Severity] = Severity.NOTE
+    place: str
+
+    def message(self) -> str:
+        """State what was left out."""
+        return f"`{self.place}` was not compared with the kernels: importing it would run its code"
+
+    def help(self) -> str | None:
+        """Say how to compare it."""
+        return "`tilespec lint --trust-source` does, for code that you trust"

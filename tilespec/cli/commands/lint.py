@@ -56,6 +56,13 @@ def lint(
         Path, typer.Option("--cache", metavar="FOLDER", help="Where findings are kept between runs.")
     ] = Path(".tilespec_cache"),
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Check every file anew.")] = False,
+    trust_source: Annotated[
+        bool,
+        typer.Option(
+            "--trust-source",
+            help="Import what Source names and compare with it. This runs that code: never for a stranger's.",
+        ),
+    ] = False,
     jobs: Jobs = 1,
 ) -> None:
     """Check spec files: all that can be known without a GPU."""
@@ -66,9 +73,12 @@ def lint(
     if unsafe_fixes and not fix:
         message = "--unsafe-fixes needs --fix"
         raise typer.BadParameter(message)
-    mode = "syntax" if syntax else "full" if trace else "names"
+    if trust_source and (syntax or not trace):
+        message = "--trust-source needs tracing"
+        raise typer.BadParameter(message)
+    mode = "syntax" if syntax else "names" if not trace else "trusted" if trust_source else "full"
     # `Source` and the file system aside, findings depend on the text alone: that is what the cache goes by.
-    cache = Cache(None if no_cache else cache_folder)
+    cache = Cache(None if no_cache or trust_source else cache_folder)
     files, findings = collect(paths)
     with progress(quiet=form is not Format.TEXT or syntax) as display:
         linted = _lint(files, mode, cache, jobs, display)
@@ -170,7 +180,8 @@ def _compare(
         if old is not None and not whole.exists():
             gone.append(old)
     texts = [old for _, old in olds] + gone
-    results = lint_sources(texts, mode, cache, jobs=jobs)
+    # The code that `Source` names is that of now: an old file can't be compared with it.
+    results = lint_sources(texts, "full" if mode == "trusted" else mode, cache, jobs=jobs)
     findings: list[Diagnostic] = []
     for (entry, _), (before, summary) in zip(olds, results, strict=False):
         entry.findings = introduced(entry.findings, before)

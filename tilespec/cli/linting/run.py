@@ -62,7 +62,7 @@ class Linted:
 
 
 def lint_text(source: SourceText, mode: str) -> tuple[list[Diagnostic], Summarised | None]:
-    """Check one text; `mode` is `syntax`, `names` (no tracing) or `full`."""
+    """Check one text; `mode` is `syntax`, `names` (no tracing), `full` or `trusted` (`Source` too)."""
     if mode == "syntax":
         from tilespec.syntax import apply_suppressions, parse
 
@@ -70,7 +70,7 @@ def lint_text(source: SourceText, mode: str) -> tuple[list[Diagnostic], Summaris
         return apply_suppressions(tree, found, complete=False), None
     from tilespec.pipeline import check_source
 
-    checked = check_source(source, trace=mode == "full")
+    checked = check_source(source, trace=mode != "names", trust_source=mode == "trusted")
     if checked.spec is None or len(checked.graphs) < len(checked.spec.kernels):
         return checked.findings, None
     from tilespec.coverage.completeness import summarise
