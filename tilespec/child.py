@@ -1,10 +1,9 @@
-"""Runs a function in a process that can be ended at any time, with whatever it started."""
+"""A process that makes calls and can be ended at any time, with whatever it started."""
 
 from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing import get_context, resource_tracker
@@ -17,18 +16,17 @@ Answer = TypeVar("Answer")
 
 
 class Child(Generic[Answer]):
-    """A running call `function(*arguments)` in a fresh interpreter.
+    """A fresh interpreter that makes calls `function(*arguments)` one after the other.
 
     Ctrl-C doesn't reach it: the parent decides what ends it.
     """
 
-    def __init__(self, function: Callable[..., Answer], *arguments: object) -> None:
+    def __init__(self) -> None:
         context = get_context("spawn")
-        self.ready, theirs = context.Pipe(duplex=False)
-        """Can be read when the call is over; for `multiprocessing.connection.wait`."""
-        self._started = time.monotonic()
+        self.ready, theirs = context.Pipe()
+        """Can be read when a call is over; for `multiprocessing.connection.wait`."""
         # A daemon: it ends with this process at the latest.
-        self._process = context.Process(target=_serve, args=(theirs, function, arguments), daemon=True)
+        self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
         # Starting the tracker of multiprocessing, which the first process does, would unblock the signal again.
         resource_tracker.ensure_running()
         # What starts with the signal blocked keeps it blocked; here it is delivered after the start.
@@ -40,20 +38,17 @@ class Child(Generic[Answer]):
         # Without a copy of the other end here, the death of the process is the end of the pipe.
         theirs.close()
 
-    @property
-    def seconds(self) -> float:
-        """Time since the start."""
-        return time.monotonic() - self._started
+    def ask(self, function: Callable[..., Answer], *arguments: object) -> None:
+        """Start a call; `answer` has to follow before the next."""
+        with suppress(BrokenPipeError):  # dead already: `answer` will find out
+            self.ready.send((function, arguments))
 
     def answer(self) -> Answer | None:
         """Wait for the result, raise what the call raised; None when the process died without an answer."""
         try:
             done, value = self.ready.recv()
-        except EOFError:
+        except (EOFError, ConnectionResetError):
             return None
-        finally:
-            self._process.join()
-            self.ready.close()
         if done:
             result: Answer = value
             return result
@@ -70,10 +65,13 @@ class Child(Generic[Answer]):
         self.ready.close()
 
 
-def _serve(answers: Connection, function: Callable[..., object], arguments: tuple[object, ...]) -> None:
+def _serve(calls: Connection) -> None:
     os.setsid()  # a group of its own, with the compilers that it starts
-    try:
-        result: tuple[bool, object] = (True, function(*arguments))
-    except Exception as error:  # noqa: BLE001 - raised again by `answer`
-        result = (False, error)
-    answers.send(result)
+    with suppress(EOFError):  # no more calls
+        while True:
+            function, arguments = calls.recv()
+            try:
+                result: tuple[bool, object] = (True, function(*arguments))
+            except Exception as error:  # noqa: BLE001 - raised again by `answer`
+                result = (False, error)
+            calls.send(result)

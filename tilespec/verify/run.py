@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from multiprocessing.connection import wait
 from pathlib import Path
 
@@ -100,35 +101,44 @@ def _in_turn(
 def _in_processes(
     tasks: Sequence[_Task], device: str, options: VerifyOptions, progress: Progress, deadline: float | None
 ) -> list[KernelReport]:
-    """Check each subject in a process of its own: compilations run at a time, and a device fault ends one process only.
+    """Check subjects in processes beside this one: compilations run at a time, and a device fault ends one process only.
 
-    Whatever ends this function, an interrupt too, ends the processes.
+    A process in which something failed is not used again: the device may refuse it from then on. Whatever ends this
+    function, an interrupt too, ends the processes.
     """
     results: dict[_Task, KernelReport] = {}
     left = None if deadline is None else max(deadline - time.monotonic(), 0.0)
     rounds = -(-len(tasks) // options.jobs)
     share = None if left is None else left / rounds
     waiting = list(reversed(tasks))
-    running: dict[object, tuple[Child[KernelReport], _Task]] = {}
+    idle: list[Child[KernelReport]] = []
+    busy: dict[object, tuple[Child[KernelReport], _Task, float]] = {}
     progress.begin("verify", len(tasks))
     try:
-        while waiting or running:
-            while waiting and len(running) < options.jobs:
+        while waiting or busy:
+            while waiting and len(busy) < options.jobs:
+                child = idle.pop() if idle else Child[KernelReport]()
                 task = waiting.pop()
-                child = Child(_work, task, device, options, share)
-                running[child.ready] = (child, task)
-            for ready in wait([child.ready for child, _ in running.values()]):
-                child, task = running.pop(ready)
+                busy[child.ready] = (child, task, time.monotonic())
+                child.ask(_work, task, device, options, share)
+            for ready in wait([child.ready for child, _, _ in busy.values()]):
+                child, task, started = busy[ready]
                 try:
                     answer = child.answer()
                     fault = "nothing: the process died"
                 except Exception as error:  # noqa: BLE001 - a fault of the device ends one subject, not the run
-                    answer, fault = None, f"{type(error).__name__}: {str(error).splitlines()[0]}"
-                report = _died(task, device, options, child.seconds, fault) if answer is None else answer
+                    answer, fault = None, f"{type(error).__name__}: {error}".splitlines()[0]
+                seconds = time.monotonic() - started
+                report = _died(task, device, options, seconds, fault) if answer is None else answer
+                del busy[ready]
+                if report.status == "failed":
+                    child.kill()
+                else:
+                    idle.append(child)
                 results[task] = report
                 progress.advance(f"{report.kernel}: {report.status}, {report.cases} cases")
     finally:
-        for child, _ in running.values():
+        for child in (*idle, *(child for child, _, _ in busy.values())):
             child.kill()
         progress.end()
     return [results[task] for task in tasks]
@@ -155,12 +165,19 @@ def _work(task: _Task, device: str, options: VerifyOptions, share: float | None)
     # Reading and tracing again counts as well, or a run of many kernels would overstay its limit.
     deadline = None if share is None else time.monotonic() + share
     torch.set_num_threads(1)
-    package, _ = load_package(task.spec, task.directory)
-    if package is None:
-        message = f"{task.spec} could be read a moment ago"
-        raise RuntimeError(message)
-    subject = next(item for item in _subjects(package, options) if item.name == task.subject)
+    subject = next(
+        item for item in _subjects(_package(task.spec, task.directory), options) if item.name == task.subject
+    )
     return fuzz_subject(subject, device, options, None, deadline)
+
+
+@lru_cache(maxsize=4)
+def _package(spec: Path, directory: Path) -> Package:
+    package, _ = load_package(spec, directory)
+    if package is None:
+        message = f"{spec} could be read a moment ago"
+        raise RuntimeError(message)
+    return package
 
 
 def _environment(device: str) -> dict[str, str]:

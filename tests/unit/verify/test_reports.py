@@ -165,3 +165,17 @@ def test_verify_paths_builds_first(built: tuple[Path, Path]):
     assert asked == [Path("there")]
     assert isinstance(report, VerifyReport)
     assert report.ok
+
+
+def test_a_process_that_dies_costs_one_kernel(built: tuple[Path, Path], tmp_path: Path):
+    spec, package = _with_bug(built, tmp_path)
+    kernel = package / "kernels" / "shift.py"
+    kernel.write_text(kernel.read_text() + "\n\ndef launch(y):\n    import os\n\n    os._exit(3)\n")
+    options = VerifyOptions(device="interpreter", cases=3, jobs=2, composed=False)
+    report = verify_packages([(spec, package)], options)
+    assert [(item.kernel, item.status) for item in report.kernels] == [
+        ("scale_rows", "passed"),
+        ("shift", "failed"),
+    ]
+    assert [item.code for item in report.diagnostics] == ["TS811"]
+    assert "the process died" in report.diagnostics[0].message
