@@ -19,6 +19,19 @@ from tilespec.schedule.plan import Cover, Fixed, KernelPlan
 __all__ = ["Names"]
 
 _WIDE = 64
+_HINTS = {
+    **dict.fromkeys(("exp", "exp2"), "weights"),
+    **dict.fromkeys(("sqrt", "rsqrt"), "root"),
+    **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not", "isnan", "isinf"), "test"),
+    **dict.fromkeys(("sigmoid", "tanh", "erf"), "activated"),
+    **dict.fromkeys(("max", "min"), "clamped"),
+    "add": "shifted",
+    "div": "quotient",
+    "mul": "scaled",
+    "sub": "difference",
+    "where": "selected",
+}
+"""What to call the value of an operation that the reference gives no name."""
 _RESERVED = frozenset(
     {"ct", "torch", "math", "block", "tile", "first", "rows", "TMA_STORE", "min", "max", "range", *HELPERS}
 )
@@ -196,7 +209,7 @@ class Names:
                 return f"{base.tensor.name}_wide"
             if isinstance(base, Index):
                 return f"{base.expr.symbol}_wide" if base.expr.symbol else "count"
-        return "value"
+        return _HINTS.get(node.op, "value") if isinstance(node, Compute) else "value"
 
     def comment(self, node: Node, scope: Scope) -> None:
         """Write the spec line that a value comes from, once a block."""

@@ -44,10 +44,10 @@ def attention_online_kernel(
         higher = ct.maximum(highest, ct.max(scores, axis=1, keepdims=True, propagate_nan=True), propagate_nan=True)
         shift = ct.where(higher == -float("inf"), 0.0, higher)
         scale_2 = ct.exp(highest - shift)
-        value = ct.exp(scores - shift)
+        weights = ct.exp(scores - shift)
         qkv_tile_3 = ct.load(qkv, (b, n, 2, h, 0), (1, BLOCK_N, 1, 1, BLOCK_D), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_N, BLOCK_D))
-        acc = ct.mma(value.astype(ct.float16), qkv_tile_3, acc * scale_2)
-        total = total * scale_2 + ct.sum(value, axis=1, keepdims=True)
+        acc = ct.mma(weights.astype(ct.float16), qkv_tile_3, acc * scale_2)
+        total = total * scale_2 + ct.sum(weights, axis=1, keepdims=True)
         highest = higher
     for n in range(clear, ct.cdiv(S, BLOCK_N)):
         qkv_tile_2 = ct.load(qkv, (b, 1, h, 0, n), (1, 1, 1, BLOCK_E, BLOCK_N), order=(0, 2, 3, 4, 1), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_E, BLOCK_N))
@@ -60,11 +60,11 @@ def attention_online_kernel(
         higher = ct.maximum(highest, ct.max(masked, axis=1, keepdims=True, propagate_nan=True), propagate_nan=True)
         shift = ct.where(higher == -float("inf"), 0.0, higher)
         scale_2 = ct.exp(highest - shift)
-        value = masked - shift
-        value_2 = ct.exp(value)
+        difference = masked - shift
+        weights = ct.exp(difference)
         qkv_tile_3 = ct.load(qkv, (b, n, 2, h, 0), (1, BLOCK_N, 1, 1, BLOCK_D), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_N, BLOCK_D))
-        acc = ct.mma(value_2.astype(ct.float16), qkv_tile_3, acc * scale_2)
-        total = total * scale_2 + ct.sum(value_2, axis=1, keepdims=True)
+        acc = ct.mma(weights.astype(ct.float16), qkv_tile_3, acc * scale_2)
+        total = total * scale_2 + ct.sum(weights, axis=1, keepdims=True)
         highest = higher
     # 63: context = torch.softmax(scores, dim=-1) @ v
     inverse = 1.0 / total
@@ -104,10 +104,10 @@ def attention_row_kernel(
     n_index = ct.arange(BLOCK_N, dtype=ct.int32)[None, :, None]
     # 63: context = torch.softmax(scores, dim=-1) @ v
     highest = ct.max(ct.where(n_index < S, scores, -float("inf")), axis=1, keepdims=True, propagate_nan=True)
-    value = ct.exp(scores - highest)
+    weights = ct.exp(scores - highest)
     qkv_tile_3 = ct.load(qkv, (b, 2, h, d, 0), (1, 1, 1, BLOCK_D, BLOCK_N), order=(0, 2, 3, 4, 1), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_D, BLOCK_N, 1))
-    product_2 = ct.sum(ct.where(n_index < S, value * qkv_tile_3.astype(ct.float32), 0.0), axis=1, keepdims=True)
-    total = ct.sum(ct.where(n_index < S, value, 0.0), axis=1, keepdims=True)
+    product_2 = ct.sum(ct.where(n_index < S, weights * qkv_tile_3.astype(ct.float32), 0.0), axis=1, keepdims=True)
+    total = ct.sum(ct.where(n_index < S, weights, 0.0), axis=1, keepdims=True)
     context_2 = product_2 / total
     ct.store(context, (b, m, h, d), context_2.astype(context.dtype).reshape((1, 1, 1, BLOCK_D)), allow_tma=TMA_STORE)
 
@@ -154,18 +154,18 @@ def attention_long_row_kernel(
         higher = ct.maximum(highest, scores, propagate_nan=True)
         shift = ct.where(higher == -float("inf"), 0.0, higher)
         scale_2 = ct.exp(highest - shift)
-        value = ct.exp(scores - shift)
+        weights = ct.exp(scores - shift)
         qkv_tile_3 = ct.load(qkv, (b, n, 2, h, d), (1, 1, 1, 1, BLOCK_D), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_D, 1))
         qkv_wide_3 = qkv_tile_3.astype(ct.float32)
-        acc = acc * scale_2 + value * qkv_wide_3
-        total = total * scale_2 + value
+        acc = acc * scale_2 + weights * qkv_wide_3
+        total = total * scale_2 + weights
         highest = higher
     # 63: context = torch.softmax(scores, dim=-1) @ v
     context_2 = acc / total
     ct.store(context, (b, m, h, d), context_2.astype(context.dtype).reshape((1, 1, 1, BLOCK_D)), allow_tma=TMA_STORE)
 
 
-attention_wide_row_kernel = attention_row_kernel.replace_hints(occupancy=1)
+attention_wide_row_kernel = attention_row_kernel.replace_hints(occupancy=2)
 
 
 def _cover(extent):
@@ -218,7 +218,7 @@ def _plan(qkv):
         kernel = attention_row_kernel
         TMA_STORE = (2*B*Dh*H*S) % 16 == 0
         constants = (B, S, H, Dh, BLOCK_D, BLOCK_N, BLOCK_E, TMA_STORE)
-    elif 0 < Dh*S <= 16384:
+    elif 0 < Dh*S <= 8192:
         BLOCK_N = _cover(S)
         BLOCK_E = _cover(Dh)
         BLOCK_D = min(_cover(Dh), max(1, 8192 // BLOCK_N // BLOCK_E))

@@ -37,37 +37,37 @@ def causal_attention_online_kernel(
     q_tile = ct.load(q, (bh // H, bh % H, m, 0), (1, 1, BLOCK_M, BLOCK_E), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_M, BLOCK_E))
     # 32: return F.scaled_dot_product_attention(q, k, v, is_causal=True)
     D_wide = D.astype(ct.float32)
-    value = ct.rsqrt(D_wide)
+    root = ct.rsqrt(D_wide)
     for n in range(clear):
         k_tile = ct.load(k, (bh // H, bh % H, 0, n), (1, 1, BLOCK_E, BLOCK_N), order=(0, 1, 3, 2), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_E, BLOCK_N))
         # 32: return F.scaled_dot_product_attention(q, k, v, is_causal=True)
         product = ct.mma(q_tile, k_tile, ct.zeros((BLOCK_M, BLOCK_N), dtype=ct.float32))
-        higher = ct.maximum(highest, ct.max(product * value, axis=1, keepdims=True, propagate_nan=True), propagate_nan=True)
+        higher = ct.maximum(highest, ct.max(product * root, axis=1, keepdims=True, propagate_nan=True), propagate_nan=True)
         shift = ct.where(higher == -float("inf"), 0.0, higher)
         scale = ct.exp(highest - shift)
-        value_2 = ct.exp(product * value - shift)
+        weights = ct.exp(product * root - shift)
         v_tile = ct.load(v, (bh // H, bh % H, n, 0), (1, 1, BLOCK_N, BLOCK_D), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_N, BLOCK_D))
-        acc = ct.mma(value_2.astype(ct.float16), v_tile, acc * scale)
-        total = total * scale + ct.sum(value_2, axis=1, keepdims=True)
+        acc = ct.mma(weights.astype(ct.float16), v_tile, acc * scale)
+        total = total * scale + ct.sum(weights, axis=1, keepdims=True)
         highest = higher
     m_index = (m * BLOCK_M + ct.arange(BLOCK_M, dtype=ct.int32))[:, None]
     for n in range(clear, ct.cdiv(min(S, (m + 1) * BLOCK_M), BLOCK_N)):
         n_index = (n * BLOCK_N + ct.arange(BLOCK_N, dtype=ct.int32))[None, :]
-        value_3 = n_index - m_index
+        value = n_index - m_index
         # 32: return F.scaled_dot_product_attention(q, k, v, is_causal=True)
-        value_4 = value_3 <= 0
+        test = value <= 0
         k_tile = ct.load(k, (bh // H, bh % H, 0, n), (1, 1, BLOCK_E, BLOCK_N), order=(0, 1, 3, 2), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_E, BLOCK_N))
         product = ct.mma(q_tile, k_tile, ct.zeros((BLOCK_M, BLOCK_N), dtype=ct.float32))
-        value_2 = product * value
-        value_5 = ct.where(value_4, value_2, -float("inf"))
-        masked = ct.where(n_index < S, value_5, -float("inf"))
+        scaled = product * root
+        selected = ct.where(test, scaled, -float("inf"))
+        masked = ct.where(n_index < S, selected, -float("inf"))
         higher = ct.maximum(highest, ct.max(masked, axis=1, keepdims=True, propagate_nan=True), propagate_nan=True)
         shift = ct.where(higher == -float("inf"), 0.0, higher)
         scale = ct.exp(highest - shift)
-        value_6 = ct.exp(masked - shift)
+        weights = ct.exp(masked - shift)
         v_tile = ct.load(v, (bh // H, bh % H, n, 0), (1, 1, BLOCK_N, BLOCK_D), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_N, BLOCK_D))
-        acc = ct.mma(value_6.astype(ct.float16), v_tile, acc * scale)
-        total = total * scale + ct.sum(value_6, axis=1, keepdims=True)
+        acc = ct.mma(weights.astype(ct.float16), v_tile, acc * scale)
+        total = total * scale + ct.sum(weights, axis=1, keepdims=True)
         highest = higher
     inverse = 1.0 / total
     ct.store(y, (bh // H, bh % H, m, 0), (acc * inverse).astype(y.dtype).reshape((1, 1, BLOCK_M, BLOCK_D)), allow_tma=TMA_STORE)
@@ -101,12 +101,12 @@ def causal_attention_row_kernel(
     k_tile = ct.load(k, (bh // H, bh % H, 0, 0), (1, 1, BLOCK_N, BLOCK_E), padding_mode=ct.PaddingMode.ZERO).reshape((1, BLOCK_N, BLOCK_E))
     # 32: return F.scaled_dot_product_attention(q, k, v, is_causal=True)
     product = ct.sum(q_tile.astype(ct.float32) * k_tile.astype(ct.float32), axis=2, keepdims=True)
-    value = ct.where((n_index - m) <= 0, product * ct.rsqrt(D.astype(ct.float32)), -float("inf"))
-    highest = ct.max(ct.where(n_index < S, value, -float("inf")), axis=1, keepdims=True, propagate_nan=True)
-    value_2 = ct.exp(value - highest)
+    selected = ct.where((n_index - m) <= 0, product * ct.rsqrt(D.astype(ct.float32)), -float("inf"))
+    highest = ct.max(ct.where(n_index < S, selected, -float("inf")), axis=1, keepdims=True, propagate_nan=True)
+    weights = ct.exp(selected - highest)
     v_tile = ct.load(v, (bh // H, bh % H, d, 0), (1, 1, BLOCK_D, BLOCK_N), order=(0, 1, 3, 2), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_D, BLOCK_N, 1))
-    product_2 = ct.sum(ct.where(n_index < S, value_2 * v_tile.astype(ct.float32), 0.0), axis=1, keepdims=True)
-    total = ct.sum(ct.where(n_index < S, value_2, 0.0), axis=1, keepdims=True)
+    product_2 = ct.sum(ct.where(n_index < S, weights * v_tile.astype(ct.float32), 0.0), axis=1, keepdims=True)
+    total = ct.sum(ct.where(n_index < S, weights, 0.0), axis=1, keepdims=True)
     ct.store(y, (bh // H, bh % H, m, d), (product_2 / total).astype(y.dtype).reshape((1, 1, 1, BLOCK_D)), allow_tma=TMA_STORE)
 
 
@@ -137,11 +137,11 @@ def causal_attention_long_row_kernel(
     total = ct.zeros((1, 1), dtype=ct.float32)
     # 32: return F.scaled_dot_product_attention(q, k, v, is_causal=True)
     D_wide = D.astype(ct.float32)
-    value_3 = ct.rsqrt(D_wide)
+    root = ct.rsqrt(D_wide)
     for n in range(S):
         value = n - m
         # 32: return F.scaled_dot_product_attention(q, k, v, is_causal=True)
-        value_2 = value <= 0
+        test = value <= 0
         acc_2 = ct.zeros((1, BLOCK_E), dtype=ct.float32)
         for e in range(ct.cdiv(D, BLOCK_E)):
             q_tile = ct.load(q, (bh // H, bh % H, m, e), (1, 1, 1, BLOCK_E), padding_mode=ct.PaddingMode.ZERO).reshape((1, BLOCK_E))
@@ -151,21 +151,21 @@ def causal_attention_long_row_kernel(
             # 32: return F.scaled_dot_product_attention(q, k, v, is_causal=True)
             acc_2 = acc_2 + q_wide * k_wide
         product = ct.sum(acc_2, axis=1, keepdims=True)
-        value_4 = product * value_3
-        value_5 = ct.where(value_2, value_4, -float("inf"))
-        higher = ct.maximum(highest, value_5, propagate_nan=True)
+        scaled = product * root
+        selected = ct.where(test, scaled, -float("inf"))
+        higher = ct.maximum(highest, selected, propagate_nan=True)
         shift = ct.where(higher == -float("inf"), 0.0, higher)
         scale = ct.exp(highest - shift)
-        value_6 = ct.exp(value_5 - shift)
+        weights = ct.exp(selected - shift)
         v_tile = ct.load(v, (bh // H, bh % H, n, d), (1, 1, 1, BLOCK_D), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_D, 1))
         v_wide = v_tile.astype(ct.float32)
-        acc = acc * scale + value_6 * v_wide
-        total = total * scale + value_6
+        acc = acc * scale + weights * v_wide
+        total = total * scale + weights
         highest = higher
     ct.store(y, (bh // H, bh % H, m, d), (acc / total).astype(y.dtype).reshape((1, 1, 1, BLOCK_D)), allow_tma=TMA_STORE)
 
 
-causal_attention_wide_row_kernel = causal_attention_row_kernel.replace_hints(occupancy=1)
+causal_attention_wide_row_kernel = causal_attention_row_kernel.replace_hints(occupancy=2)
 
 
 def _cover(extent):
@@ -224,7 +224,7 @@ def _plan(q, k, v):
         kernel = causal_attention_row_kernel
         TMA_STORE = (2*B*D*H*S) % 16 == 0
         constants = (B, H, S, D, BLOCK_D, BLOCK_N, BLOCK_E, TMA_STORE)
-    elif 0 < D*S <= 16384:
+    elif 0 < D*S <= 8192:
         BLOCK_N = _cover(S)
         BLOCK_E = _cover(D)
         BLOCK_D = min(_cover(D), max(1, 8192 // BLOCK_N // BLOCK_E))

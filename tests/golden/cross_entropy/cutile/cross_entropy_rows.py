@@ -21,15 +21,15 @@ def cross_entropy_rows_narrow_row_kernel(
     m = ct.bid(0)
     target_tile = ct.load(target, (m,), (BLOCK_M,), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_M, 1))
     # 30: return F.cross_entropy(logits.float(), target, reduction="none")
-    value = target_tile != -100
+    test = target_tile != -100
     m_index = (m * BLOCK_M + ct.arange(BLOCK_M, dtype=ct.int32))[:, None]
-    logits_tile = ct.gather(logits, (m_index, ct.where(value, target_tile, 0)))
+    logits_tile = ct.gather(logits, (m_index, ct.where(test, target_tile, 0)))
     logits_tile_2 = ct.load(logits, (m, 0), (BLOCK_M, BLOCK_V), padding_mode=ct.PaddingMode.NEG_INF)
     logits_wide = logits_tile_2.astype(ct.float32)
     highest = ct.max(logits_wide, axis=1, keepdims=True, propagate_nan=True)
     total = ct.sum(ct.exp(logits_wide - highest), axis=1, keepdims=True)
-    value_2 = ct.where(value, -(logits_tile.astype(ct.float32) - highest - ct.log(total)), 0.0)
-    ct.store(loss, (m,), value_2.reshape((BLOCK_M,)), allow_tma=TMA_STORE)
+    selected = ct.where(test, -(logits_tile.astype(ct.float32) - highest - ct.log(total)), 0.0)
+    ct.store(loss, (m,), selected.reshape((BLOCK_M,)), allow_tma=TMA_STORE)
 
 
 @ct.kernel(num_worker_warps=8, occupancy=4)
@@ -46,9 +46,9 @@ def cross_entropy_rows_long_row_kernel(
     m = ct.bid(0)
     target_tile = ct.load(target, (m,), (BLOCK_M,), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_M, 1))
     # 30: return F.cross_entropy(logits.float(), target, reduction="none")
-    value = target_tile != -100
+    test = target_tile != -100
     m_index = (m * BLOCK_M + ct.arange(BLOCK_M, dtype=ct.int32))[:, None]
-    logits_tile = ct.gather(logits, (m_index, ct.where(value, target_tile, 0)))
+    logits_tile = ct.gather(logits, (m_index, ct.where(test, target_tile, 0)))
     highest = ct.full((BLOCK_M, 1), -float("inf"), dtype=ct.float32)
     total = ct.zeros((BLOCK_M, 1), dtype=ct.float32)
     for v in range(ct.cdiv(V, BLOCK_V)):
@@ -60,12 +60,12 @@ def cross_entropy_rows_long_row_kernel(
         scale = ct.exp(highest - shift)
         total = total * scale + ct.sum(ct.exp(logits_wide - shift), axis=1, keepdims=True)
         highest = higher
-    value_2 = ct.where(value, -(logits_tile.astype(ct.float32) - highest - ct.log(total)), 0.0)
-    ct.store(loss, (m,), value_2.reshape((BLOCK_M,)), allow_tma=TMA_STORE)
+    selected = ct.where(test, -(logits_tile.astype(ct.float32) - highest - ct.log(total)), 0.0)
+    ct.store(loss, (m,), selected.reshape((BLOCK_M,)), allow_tma=TMA_STORE)
 
 
 cross_entropy_rows_row_kernel = cross_entropy_rows_narrow_row_kernel.replace_hints(num_worker_warps=8, occupancy=4)
-cross_entropy_rows_wide_row_kernel = cross_entropy_rows_narrow_row_kernel.replace_hints(num_worker_warps=8, occupancy=None)
+cross_entropy_rows_wide_row_kernel = cross_entropy_rows_narrow_row_kernel.replace_hints(num_worker_warps=8, occupancy=2)
 
 
 def _cover(extent):
@@ -116,7 +116,7 @@ def _plan(logits, target):
         kernel = cross_entropy_rows_row_kernel
         TMA_STORE = (4*M) % 16 == 0
         constants = (BLOCK_M, BLOCK_V, TMA_STORE)
-    elif 0 < V <= 16384:
+    elif 0 < V <= 8192:
         BLOCK_V = _cover(V)
         BLOCK_M = min(_cover(M), max(1, 8192 // BLOCK_V))
         grid = (ct.cdiv(M, BLOCK_M), 1, 1)

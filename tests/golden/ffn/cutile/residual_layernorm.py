@@ -32,15 +32,15 @@ def residual_layernorm_row_kernel(
     D_wide = D.astype(ct.float32)
     mean = total / D_wide
     # 78: y = (x - mean) / torch.sqrt(var + eps) * gamma + beta
-    value = x_2 - mean
+    difference = x_2 - mean
     d_index = ct.arange(BLOCK_D, dtype=ct.int32)[None, :]
     # 77: var = ((x - mean) ** 2).mean(dim=-1, keepdim=True)
-    total_2 = ct.sum(ct.where(d_index < D, value * value, 0.0), axis=1, keepdims=True)
+    total_2 = ct.sum(ct.where(d_index < D, difference * difference, 0.0), axis=1, keepdims=True)
     var = total_2 / D_wide
     inverse = ct.rsqrt(var + eps)
     gamma_tile = ct.load(gamma, (0,), (BLOCK_D,), padding_mode=ct.PaddingMode.ZERO).reshape((1, BLOCK_D))
     beta_tile = ct.load(beta, (0,), (BLOCK_D,), padding_mode=ct.PaddingMode.ZERO).reshape((1, BLOCK_D))
-    y_2 = value * inverse * gamma_tile.astype(ct.float32) + beta_tile.astype(ct.float32)
+    y_2 = difference * inverse * gamma_tile.astype(ct.float32) + beta_tile.astype(ct.float32)
     ct.store(y, (bs, 0), y_2.astype(y.dtype), allow_tma=TMA_STORE)
 
 
@@ -78,30 +78,30 @@ def residual_layernorm_long_row_kernel(
         # 75: x = x + residual
         x_2 = x_tile.astype(ct.float32) + residual_tile.astype(ct.float32)
         # 78: y = (x - mean) / torch.sqrt(var + eps) * gamma + beta
-        value = x_2 - mean
+        difference = x_2 - mean
         d_index = (d * BLOCK_D + ct.arange(BLOCK_D, dtype=ct.int32))[None, :]
         # 77: var = ((x - mean) ** 2).mean(dim=-1, keepdim=True)
-        total_lanes = total_lanes + ct.where(d_index < D, value * value, 0.0)
+        total_lanes = total_lanes + ct.where(d_index < D, difference * difference, 0.0)
     total_2 = ct.sum(total_lanes, axis=1, keepdims=True)
     # 77: var = ((x - mean) ** 2).mean(dim=-1, keepdim=True)
     var = total_2 / D_wide
     # 78: y = (x - mean) / torch.sqrt(var + eps) * gamma + beta
-    value_2 = var + eps
-    inverse = ct.rsqrt(value_2)
+    shifted = var + eps
+    inverse = ct.rsqrt(shifted)
     for d in range(ct.cdiv(D, BLOCK_D)):
         x_tile = ct.load(x, (bs, d), (BLOCK_BS, BLOCK_D), padding_mode=ct.PaddingMode.ZERO)
         residual_tile = ct.load(residual, (bs, d), (BLOCK_BS, BLOCK_D), padding_mode=ct.PaddingMode.ZERO)
         # 75: x = x + residual
         x_2 = x_tile.astype(ct.float32) + residual_tile.astype(ct.float32)
         # 78: y = (x - mean) / torch.sqrt(var + eps) * gamma + beta
-        value = x_2 - mean
+        difference = x_2 - mean
         gamma_tile = ct.load(gamma, (d,), (BLOCK_D,), padding_mode=ct.PaddingMode.ZERO).reshape((1, BLOCK_D))
         beta_tile = ct.load(beta, (d,), (BLOCK_D,), padding_mode=ct.PaddingMode.ZERO).reshape((1, BLOCK_D))
-        y_2 = value * inverse * gamma_tile.astype(ct.float32) + beta_tile.astype(ct.float32)
+        y_2 = difference * inverse * gamma_tile.astype(ct.float32) + beta_tile.astype(ct.float32)
         ct.store(y, (bs, d), y_2.astype(y.dtype), allow_tma=TMA_STORE)
 
 
-residual_layernorm_wide_row_kernel = residual_layernorm_row_kernel.replace_hints(occupancy=1)
+residual_layernorm_wide_row_kernel = residual_layernorm_row_kernel.replace_hints(occupancy=2)
 
 
 def _cover(extent):
@@ -152,7 +152,7 @@ def _plan(x, residual, gamma, beta):
         kernel = residual_layernorm_row_kernel
         TMA_STORE = (2*B*D*S) % 16 == 0
         constants = (D, BLOCK_BS, BLOCK_D, TMA_STORE)
-    elif 0 < D <= 16384:
+    elif 0 < D <= 8192:
         BLOCK_D = _cover(D)
         BLOCK_BS = min(_cover(B*S), max(1, 8192 // BLOCK_D))
         grid = (ct.cdiv(B*S, BLOCK_BS), 1, 1)

@@ -41,15 +41,15 @@ def group_norm_silu_nchw_narrow_row_kernel(
     # 32: return F.silu(F.group_norm(x, 32, gamma, beta, eps))
     total = ct.sum(x_wide, axis=(1, 2), keepdims=True)
     count = (Cg*H*W).astype(ct.float32)
-    value = x_wide - total / count
+    difference = x_wide - total / count
     cg_index = ct.arange(BLOCK_CG, dtype=ct.int32)[None, :, None]
     hw_index = ct.arange(BLOCK_HW, dtype=ct.int32)[None, None, :]
-    total_2 = ct.sum(ct.where((cg_index < Cg) & (hw_index < (H*W)), value * value, 0.0), axis=(1, 2), keepdims=True)
+    total_2 = ct.sum(ct.where((cg_index < Cg) & (hw_index < (H*W)), difference * difference, 0.0), axis=(1, 2), keepdims=True)
     gamma_tile = ct.load(gamma, (i0, 0), (BLOCK_I0, BLOCK_CG), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_I0, BLOCK_CG, 1))
-    value_2 = value * ct.rsqrt(total_2 / count + eps) * gamma_tile.astype(ct.float32)
+    scaled = difference * ct.rsqrt(total_2 / count + eps) * gamma_tile.astype(ct.float32)
     beta_tile = ct.load(beta, (i0, 0), (BLOCK_I0, BLOCK_CG), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_I0, BLOCK_CG, 1))
-    value_3 = value_2 + beta_tile.astype(ct.float32)
-    ct.store(y, (n, i0, 0, 0), (value_3 * sigmoid(value_3)).astype(y.dtype).reshape((1, BLOCK_I0, BLOCK_CG, BLOCK_HW)), allow_tma=TMA_STORE)
+    shifted = scaled + beta_tile.astype(ct.float32)
+    ct.store(y, (n, i0, 0, 0), (shifted * sigmoid(shifted)).astype(y.dtype).reshape((1, BLOCK_I0, BLOCK_CG, BLOCK_HW)), allow_tma=TMA_STORE)
 
 
 @ct.kernel(num_worker_warps=8, occupancy=4)
@@ -83,18 +83,18 @@ def group_norm_silu_nchw_long_row_kernel(
     total = ct.sum(total_lanes, axis=1, keepdims=True)
     # 32: return F.silu(F.group_norm(x, 32, gamma, beta, eps))
     count = (Cg*H*W).astype(ct.float32)
-    value = total / count
+    quotient = total / count
     total_lanes_2 = ct.zeros((BLOCK_I0, BLOCK_HW), dtype=ct.float32)
     for cg in range(Cg):
         for hw in range(ct.cdiv(H*W, BLOCK_HW)):
             x_tile_2 = ct.load(x, (n, i0, cg, hw), (1, BLOCK_I0, 1, BLOCK_HW), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_I0, BLOCK_HW))
             x_wide_2 = x_tile_2.astype(ct.float32)
             # 32: return F.silu(F.group_norm(x, 32, gamma, beta, eps))
-            value_3 = x_wide_2 - value
+            difference_2 = x_wide_2 - quotient
             hw_index = (hw * BLOCK_HW + ct.arange(BLOCK_HW, dtype=ct.int32))[None, :]
-            total_lanes_2 = total_lanes_2 + ct.where(hw_index < (H*W), value_3 * value_3, 0.0)
+            total_lanes_2 = total_lanes_2 + ct.where(hw_index < (H*W), difference_2 * difference_2, 0.0)
     total_2 = ct.sum(total_lanes_2, axis=1, keepdims=True)
-    value_4 = ct.rsqrt(total_2 / count + eps)
+    root = ct.rsqrt(total_2 / count + eps)
     for cg in range(Cg):
         gamma_tile = ct.load(gamma, (i0, cg), (BLOCK_I0, 1), padding_mode=ct.PaddingMode.ZERO)
         gamma_wide = gamma_tile.astype(ct.float32)
@@ -104,13 +104,13 @@ def group_norm_silu_nchw_long_row_kernel(
             x_tile = ct.load(x, (n, i0, cg, hw), (1, BLOCK_I0, 1, BLOCK_HW), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_I0, BLOCK_HW))
             x_wide = x_tile.astype(ct.float32)
             # 32: return F.silu(F.group_norm(x, 32, gamma, beta, eps))
-            value_2 = x_wide - value
-            value_3 = value_2 * value_4 * gamma_wide + beta_wide
-            ct.store(y, (n, i0, cg, hw), (value_3 * sigmoid(value_3)).astype(y.dtype).reshape((1, BLOCK_I0, 1, BLOCK_HW)), allow_tma=TMA_STORE)
+            difference = x_wide - quotient
+            shifted = difference * root * gamma_wide + beta_wide
+            ct.store(y, (n, i0, cg, hw), (shifted * sigmoid(shifted)).astype(y.dtype).reshape((1, BLOCK_I0, 1, BLOCK_HW)), allow_tma=TMA_STORE)
 
 
 group_norm_silu_nchw_row_kernel = group_norm_silu_nchw_narrow_row_kernel.replace_hints(num_worker_warps=8, occupancy=4)
-group_norm_silu_nchw_wide_row_kernel = group_norm_silu_nchw_narrow_row_kernel.replace_hints(num_worker_warps=8, occupancy=None)
+group_norm_silu_nchw_wide_row_kernel = group_norm_silu_nchw_narrow_row_kernel.replace_hints(num_worker_warps=8, occupancy=2)
 
 
 def _cover(extent):
@@ -168,7 +168,7 @@ def _plan(x, gamma, beta):
         kernel = group_norm_silu_nchw_row_kernel
         TMA_STORE = (64*Cg*H*N*W) % 16 == 0
         constants = (N, Cg, H, W, BLOCK_I0, BLOCK_CG, BLOCK_HW, TMA_STORE)
-    elif 0 < Cg*H*W <= 16384:
+    elif 0 < Cg*H*W <= 8192:
         BLOCK_CG = _cover(Cg)
         BLOCK_HW = _cover(H*W)
         BLOCK_I0 = min(_cover(32), max(1, 8192 // BLOCK_CG // BLOCK_HW))

@@ -27,13 +27,13 @@ def layer_norm_rows_row_kernel(
     # 33: return F.layer_norm(x, (x.shape[-1],), gamma, beta, eps)
     total = ct.sum(x_wide, axis=1, keepdims=True)
     D_wide = D.astype(ct.float32)
-    value = x_wide - total / D_wide
+    difference = x_wide - total / D_wide
     d_index = ct.arange(BLOCK_D, dtype=ct.int32)[None, :]
-    total_2 = ct.sum(ct.where(d_index < D, value * value, 0.0), axis=1, keepdims=True)
+    total_2 = ct.sum(ct.where(d_index < D, difference * difference, 0.0), axis=1, keepdims=True)
     gamma_tile = ct.load(gamma, (0,), (BLOCK_D,), padding_mode=ct.PaddingMode.ZERO).reshape((1, BLOCK_D))
-    value_2 = value * ct.rsqrt(total_2 / D_wide + eps) * gamma_tile.astype(ct.float32)
+    scaled = difference * ct.rsqrt(total_2 / D_wide + eps) * gamma_tile.astype(ct.float32)
     beta_tile = ct.load(beta, (0,), (BLOCK_D,), padding_mode=ct.PaddingMode.ZERO).reshape((1, BLOCK_D))
-    ct.store(y, (m, 0), (value_2 + beta_tile.astype(ct.float32)).astype(y.dtype), allow_tma=TMA_STORE)
+    ct.store(y, (m, 0), (scaled + beta_tile.astype(ct.float32)).astype(y.dtype), allow_tma=TMA_STORE)
 
 
 @ct.kernel(occupancy=2)
@@ -59,29 +59,29 @@ def layer_norm_rows_long_row_kernel(
     total = ct.sum(total_lanes, axis=1, keepdims=True)
     # 33: return F.layer_norm(x, (x.shape[-1],), gamma, beta, eps)
     D_wide = D.astype(ct.float32)
-    value = total / D_wide
+    quotient = total / D_wide
     total_lanes_2 = ct.zeros((BLOCK_M, BLOCK_D), dtype=ct.float32)
     for d in range(ct.cdiv(D, BLOCK_D)):
         x_tile_2 = ct.load(x, (m, d), (BLOCK_M, BLOCK_D), padding_mode=ct.PaddingMode.ZERO)
         x_wide_2 = x_tile_2.astype(ct.float32)
         # 33: return F.layer_norm(x, (x.shape[-1],), gamma, beta, eps)
-        value_3 = x_wide_2 - value
+        difference_2 = x_wide_2 - quotient
         d_index = (d * BLOCK_D + ct.arange(BLOCK_D, dtype=ct.int32))[None, :]
-        total_lanes_2 = total_lanes_2 + ct.where(d_index < D, value_3 * value_3, 0.0)
+        total_lanes_2 = total_lanes_2 + ct.where(d_index < D, difference_2 * difference_2, 0.0)
     total_2 = ct.sum(total_lanes_2, axis=1, keepdims=True)
-    value_4 = ct.rsqrt(total_2 / D_wide + eps)
+    root = ct.rsqrt(total_2 / D_wide + eps)
     for d in range(ct.cdiv(D, BLOCK_D)):
         x_tile = ct.load(x, (m, d), (BLOCK_M, BLOCK_D), padding_mode=ct.PaddingMode.ZERO)
         x_wide = x_tile.astype(ct.float32)
         # 33: return F.layer_norm(x, (x.shape[-1],), gamma, beta, eps)
-        value_2 = x_wide - value
+        difference = x_wide - quotient
         gamma_tile = ct.load(gamma, (d,), (BLOCK_D,), padding_mode=ct.PaddingMode.ZERO).reshape((1, BLOCK_D))
         beta_tile = ct.load(beta, (d,), (BLOCK_D,), padding_mode=ct.PaddingMode.ZERO).reshape((1, BLOCK_D))
-        value_3 = value_2 * value_4 * gamma_tile.astype(ct.float32) + beta_tile.astype(ct.float32)
-        ct.store(y, (m, d), value_3.astype(y.dtype), allow_tma=TMA_STORE)
+        shifted = difference * root * gamma_tile.astype(ct.float32) + beta_tile.astype(ct.float32)
+        ct.store(y, (m, d), shifted.astype(y.dtype), allow_tma=TMA_STORE)
 
 
-layer_norm_rows_wide_row_kernel = layer_norm_rows_row_kernel.replace_hints(occupancy=1)
+layer_norm_rows_wide_row_kernel = layer_norm_rows_row_kernel.replace_hints(occupancy=2)
 
 
 def _cover(extent):
@@ -128,7 +128,7 @@ def _plan(x, gamma, beta):
         kernel = layer_norm_rows_row_kernel
         TMA_STORE = (2*D*M) % 16 == 0
         constants = (D, BLOCK_M, BLOCK_D, TMA_STORE)
-    elif 0 < D <= 16384:
+    elif 0 < D <= 8192:
         BLOCK_D = _cover(D)
         BLOCK_M = min(_cover(M), max(1, 8192 // BLOCK_D))
         grid = (ct.cdiv(M, BLOCK_M), 1, 1)

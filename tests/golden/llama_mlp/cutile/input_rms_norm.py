@@ -51,17 +51,17 @@ def input_rms_norm_long_row_kernel(
         total_lanes = total_lanes + x_wide_2 * x_wide_2
     total = ct.sum(total_lanes, axis=1, keepdims=True)
     # 30: h = h * torch.rsqrt(h.pow(2).mean(dim=-1, keepdim=True) + eps)
-    value = ct.rsqrt(total / D.astype(ct.float32) + eps)
+    root = ct.rsqrt(total / D.astype(ct.float32) + eps)
     for d in range(ct.cdiv(D, BLOCK_D)):
         x_tile = ct.load(x, (bs, d), (BLOCK_BS, BLOCK_D), padding_mode=ct.PaddingMode.ZERO)
         x_wide = x_tile.astype(ct.float32)
         # 30: h = h * torch.rsqrt(h.pow(2).mean(dim=-1, keepdim=True) + eps)
-        h_2 = x_wide * value
+        h_2 = x_wide * root
         norm_weight_tile = ct.load(norm_weight, (d,), (BLOCK_D,), padding_mode=ct.PaddingMode.ZERO).reshape((1, BLOCK_D))
         ct.store(h, (bs, d), (h_2 * norm_weight_tile.astype(ct.float32)).astype(h.dtype), allow_tma=TMA_STORE)
 
 
-input_rms_norm_wide_row_kernel = input_rms_norm_row_kernel.replace_hints(occupancy=1)
+input_rms_norm_wide_row_kernel = input_rms_norm_row_kernel.replace_hints(occupancy=2)
 
 
 def _cover(extent):
@@ -106,7 +106,7 @@ def _plan(x, norm_weight):
         kernel = input_rms_norm_row_kernel
         TMA_STORE = (2*B*D*S) % 16 == 0
         constants = (D, BLOCK_BS, BLOCK_D, TMA_STORE)
-    elif 0 < D <= 16384:
+    elif 0 < D <= 8192:
         BLOCK_D = _cover(D)
         BLOCK_BS = min(_cover(B*S), max(1, 8192 // BLOCK_D))
         grid = (ct.cdiv(B*S, BLOCK_BS), 1, 1)

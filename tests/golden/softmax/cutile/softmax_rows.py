@@ -22,10 +22,10 @@ def softmax_rows_narrow_row_kernel(
     x_wide = x_tile.astype(ct.float32)
     # 30: return torch.softmax(x, dim=-1)
     highest = ct.max(x_wide, axis=1, keepdims=True, propagate_nan=True)
-    value = ct.exp(x_wide - highest)
-    total = ct.sum(value, axis=1, keepdims=True)
+    weights = ct.exp(x_wide - highest)
+    total = ct.sum(weights, axis=1, keepdims=True)
     inverse = 1.0 / total
-    ct.store(y, (m, 0), (value * inverse).astype(y.dtype), allow_tma=TMA_STORE)
+    ct.store(y, (m, 0), (weights * inverse).astype(y.dtype), allow_tma=TMA_STORE)
 
 
 @ct.kernel(num_worker_warps=8, occupancy=4)
@@ -56,12 +56,12 @@ def softmax_rows_long_row_kernel(
         x_tile = ct.load(x, (m, n), (BLOCK_M, BLOCK_N), padding_mode=ct.PaddingMode.NEG_INF)
         x_wide = x_tile.astype(ct.float32)
         # 30: return torch.softmax(x, dim=-1)
-        value = ct.exp(x_wide - highest)
-        ct.store(y, (m, n), (value * inverse).astype(y.dtype), allow_tma=TMA_STORE)
+        weights = ct.exp(x_wide - highest)
+        ct.store(y, (m, n), (weights * inverse).astype(y.dtype), allow_tma=TMA_STORE)
 
 
 softmax_rows_row_kernel = softmax_rows_narrow_row_kernel.replace_hints(num_worker_warps=8, occupancy=4)
-softmax_rows_wide_row_kernel = softmax_rows_narrow_row_kernel.replace_hints(num_worker_warps=8, occupancy=None)
+softmax_rows_wide_row_kernel = softmax_rows_narrow_row_kernel.replace_hints(num_worker_warps=8, occupancy=2)
 
 
 def _cover(extent):
@@ -109,7 +109,7 @@ def _plan(x):
         kernel = softmax_rows_row_kernel
         TMA_STORE = (2*M*N) % 16 == 0
         constants = (BLOCK_M, BLOCK_N, TMA_STORE)
-    elif 0 < N <= 16384:
+    elif 0 < N <= 8192:
         BLOCK_N = _cover(N)
         BLOCK_M = min(_cover(M), max(1, 8192 // BLOCK_N))
         grid = (ct.cdiv(M, BLOCK_M), 1, 1)
