@@ -164,7 +164,8 @@ class _Formatter:
             return [*comments, f"Execution order: {order_text(self.tree.summary.order)}"]
         if raw.key == "Source" and self.tree.code is not None:
             return [*comments, f"Source: {self.tree.code.path}:{self.tree.code.qualifier}"]
-        return comments + self.shared_field(raw.key, parse_field(self.source, raw))
+        # An empty field stays: without it, prose below would become a part of the field above.
+        return comments + (self.shared_field(raw.key, parse_field(self.source, raw)) or [f"{raw.key}:"])
 
     def behind(self, begin: int, end: int) -> list[str]:
         """Return the comments in a range, on lines of their own or behind a value."""

@@ -78,6 +78,9 @@ def parse_field(source: SourceText, raw: RawField) -> tuple[Any, ...]:
     return _Parser(Outline(source, [], [])).shared_field(raw) or ()
 
 
+_COMMENT = re.compile(r"[ \t]*#")
+
+
 class _Parser:
     def __init__(self, outline: Outline) -> None:
         self.outline = outline
@@ -486,7 +489,10 @@ class _Parser:
 
     def notes(self, raw: RawField) -> Iterator[Note]:
         for begin, end in self.parts(raw):
-            text = self.text[begin:end].strip()
+            first, *rest = self.text[begin:end].split("\n")
+            # A comment between the lines of a note is a comment, and the formatter writes it as one.
+            kept = [line for line in rest if not _COMMENT.match(line)]
+            text = "\n".join([first, *kept]).strip()
             if text:
                 yield Note(text, Span(begin, end))
 

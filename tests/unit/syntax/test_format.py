@@ -145,3 +145,23 @@ def test_a_file_with_errors_is_left_alone() -> None:
     out, findings = format_source(SourceText("a", CANONICAL.replace("(N,)", "(N")))
     assert out is None
     assert {finding.code for finding in findings} == {"TS105"}
+
+
+HEAD = "KERNEL SPEC: a\nDescription: A.\nOperations: [relu]\n"
+BODY = "Inputs:\n  - x: shape=(N,), dtype=float32\nOutputs:\n  - y: shape=(N,), dtype=float32\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # A comment between the lines of a note, and an empty field above prose.
+        HEAD + BODY + "Notes:\n- One note\n# a comment\n  goes on\n---\n",
+        "## Decomposition Summary\nParallel groups: one\nBench:\nprose below\n---\n" + HEAD + BODY + "---\n",
+    ],
+    ids=["comment in a note", "empty field above prose"],
+)
+def test_formatting_twice_is_formatting_once(text: str) -> None:
+    once, _ = format_source(SourceText("a.tilespec", text))
+    assert once is not None
+    assert format_source(SourceText("a.tilespec", once))[0] == once
+    assert once.count("# a comment") <= 1
