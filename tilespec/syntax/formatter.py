@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from tilespec.diagnostics import Diagnostic, Severity, SourceText, Span
 from tilespec.syntax.nodes import FileNode, KernelNode, Note, ReferenceNode
 from tilespec.syntax.parser import parse_field, parse_outline
-from tilespec.syntax.scanner import FIELDS, HEADINGS, RawField, Section, scan
+from tilespec.syntax.scanner import FIELDS, HEADINGS, RawField, Section, opens_section, scan
 from tilespec.syntax.writer import (
     bench_text,
     dim_line_text,
@@ -173,8 +173,10 @@ class _Formatter:
         for line in self.text[begin:end].split("\n"):
             position = _comment_start(line)
             if position >= 0:
-                # Two `#` at the start of a line would be a heading.
-                found.append(f"# {line[position:].lstrip('#').strip()}".rstrip())
+                # Two `#` at the start of a line would be a heading, and before some words one is.
+                words = line[position:].lstrip("#").strip()
+                written = f"# {words}".rstrip()
+                found.append(f"#{words}" if opens_section(written) else written)
         return found
 
     def shared_field(self, key: str, rows: tuple[object, ...]) -> list[str]:

@@ -94,6 +94,13 @@ _GOES_ON = re.compile(r"[ \t]*(?:(?:async[ \t]+)?def\b|@|[)\]}#])")
 _TRANSPARENT = {"", "text", "tilespec", "markdown", "md", "txt"}
 
 
+def opens_section(line: str) -> bool:
+    """Whether a line by itself is a heading of the format or the first line of a kernel."""
+    heading = _HEADING.match(line.rstrip())
+    named = heading is not None and heading[1].strip().lower() in _HEADINGS
+    return named or _KERNEL.match(line) is not None
+
+
 @dataclass(slots=True)
 class CodeBlock:
     """Lines `first` to `last` (from 1) of reference code."""

@@ -157,8 +157,9 @@ BODY = "Inputs:\n  - x: shape=(N,), dtype=float32\nOutputs:\n  - y: shape=(N,), 
         # A comment between the lines of a note, and an empty field above prose.
         HEAD + BODY + "Notes:\n- One note\n# a comment\n  goes on\n---\n",
         "## Decomposition Summary\nParallel groups: one\nBench:\nprose below\n---\n" + HEAD + BODY + "---\n",
+        HEAD + BODY + "Bench: N=8 # Decomposition Summary\n---\n",
     ],
-    ids=["comment in a note", "empty field above prose"],
+    ids=["comment in a note", "empty field above prose", "comment like a heading"],
 )
 def test_formatting_twice_is_formatting_once(text: str) -> None:
     once, _ = format_source(SourceText("a.tilespec", text))
