@@ -29,7 +29,14 @@ from tilespec.verify.package import Package, load_package
 from tilespec.verify.run import Build
 from tilespec.verify.subject import Case, Subject, TensorCase
 
-__all__ = ["BenchOptions", "bench_packages", "bench_paths", "bench_sizes", "composed_module"]
+__all__ = [
+    "BenchOptions",
+    "bench_packages",
+    "bench_paths",
+    "bench_sizes",
+    "composed_module",
+    "reference_function",
+]
 
 
 @dataclass(frozen=True)
@@ -139,7 +146,7 @@ def _case(subject: Subject, sizes: Mapping[str, int]) -> Case:
     return Case(tuple(sizes.items()), tuple(tensors), scalars)
 
 
-def _reference(package: Package, subject: Subject) -> Callable[..., Any] | None:
+def reference_function(package: Package, subject: Subject) -> Callable[..., Any] | None:
     """Return the function of the generated `reference.py`; for the composed function the one that is no kernel's."""
     module = import_generated(package.directory / "reference.py", package.directory)
     kernels = {f"reference_{kernel.id}" for kernel in package.spec.kernels}
@@ -157,7 +164,7 @@ def _row(package: Package, subject: Subject, sizes: Mapping[str, int], options: 
     tensors, named = call_arguments(runner, values)
     candidates: dict[str, Callable[[], object]] = {"tilespec": lambda: runner.call(*tensors, **named)}
     operations, note = 0, None
-    reference = _reference(package, subject)
+    reference = reference_function(package, subject)
     if reference is not None:
         eager = reference
         candidates["eager"] = lambda: eager(**values)
