@@ -62,7 +62,8 @@ class Loops(Memory):
             count = self.tile_count(axis)
             dealt = self.plan.plan(axis).dealt
             if dealt is not None:
-                count = f"{dealt.name}, {count}, {self.size(dealt.extent).code}"
+                stride = "ct.num_blocks(0)" if self.plan.grid == (dealt,) else self.size(dealt.extent).code
+                count = f"{dealt.name}, {count}, {stride}"
             count = (ranges or {}).get(axis, count)
             block = Block()
             if self.plan.plan(axis).backward:

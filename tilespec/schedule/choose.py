@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tilespec.ir.build import axis_expr
 from tilespec.ir.nodes import Contract, Load, Node, Program, Reduce, Scan, Store, Tensor, postorder, rewrite
-from tilespec.model.dims import axis, const
+from tilespec.model.dims import axis, product
 from tilespec.schedule.attention import attention
 from tilespec.schedule.contraction import contraction
 from tilespec.schedule.pack import pack_operands
@@ -29,6 +29,8 @@ FAMILIES: Mapping[str, Callable[[Program], list[KernelPlan] | Decline]] = {
 """The families in the order in which they are asked; the last takes every program that doesn't scan."""
 
 _SHARES = 512
+_LEAST_SHARE = 1024
+"""At most this many blocks reduce shares of one value, and none fewer elements than that."""
 
 
 def schedule_program(program: Program) -> ModulePlan | list[Decline]:
@@ -87,10 +89,12 @@ def _steps(program: Program, workspaces: list[Tensor]) -> list[tuple[Program, st
         )
         if total is None:
             break
-        share = axis("share", const(_SHARES))
+        elements = product(item.extent for item in total.bound)
+        shares = elements.ceildiv(_LEAST_SHARE).minimum(_SHARES).maximum(1)
+        share = axis("share", shares)
         atom = share.axis
         assert atom is not None  # noqa: S101 - axis() makes one atom
-        workspace = Tensor(f"partial_{len(workspaces) + 1}", (const(_SHARES),), total.dtype)
+        workspace = Tensor(f"partial_{len(workspaces) + 1}", (shares,), total.dtype)
         workspaces.append(workspace)
         steps.append(
             (
@@ -104,7 +108,7 @@ def _steps(program: Program, workspaces: list[Tensor]) -> list[tuple[Program, st
             )
         )
         # The joining axis has a name of its own: the next cut may read this sum in blocks that share another.
-        part = axis(f"part_{len(workspaces)}", const(_SHARES))
+        part = axis(f"part_{len(workspaces)}", shares)
         assert part.axis is not None  # noqa: S101 - axis() makes one atom
         join = Reduce(total.dtype, total.op, Load(total.dtype, workspace, (part,)), (part.axis,), total.span)
         memo: dict[Node, Node] = {total: join}
@@ -119,7 +123,9 @@ def _steps(program: Program, workspaces: list[Tensor]) -> list[tuple[Program, st
     groups: dict[tuple[object, ...], list[Store]] = {}
     for store in program.stores:
         groups.setdefault(tuple(item.extent for item in store.axes), []).append(store)
-    steps.extend((replace(program, stores=tuple(stores)), None) for stores in groups.values())
+    for stores in groups.values():
+        name = program.name if len(groups) == 1 else f"{program.name}_{stores[0].tensor.name}"
+        steps.append((replace(program, name=name, stores=tuple(stores)), None))
     return steps
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilespec.ir.nodes import Compute, Load, Program, postorder
-from tilespec.model.dims import AxisAtom, Expr, const, product
+from tilespec.model.dims import AxisAtom, Expr, OpAtom, const, product
 from tilespec.schedule.common import (
     folded_axes,
     has_scan,
@@ -112,10 +112,17 @@ def _row_reduction(
     blocks = tuple(AxisPlan(item, Role.FULL).block for item in (*rest, inner))
     total = product(item.extent for item in (*rest, inner))
     plans: list[KernelPlan] = []
+    known, covered = most(total), 0
     if dealt is None:
         for limit, budget, hints in _row_tiles(program, inner):
-            if total.value is not None and total.value > limit:
+            if (
+                (total.value is not None and total.value > limit)
+                or plans
+                and known is not None
+                and known <= covered
+            ):
                 continue
+            covered = limit
             grid = [
                 AxisPlan(item, Role.TILE, Fill(budget, blocks))
                 if item in rows
@@ -135,8 +142,8 @@ def _row_reduction(
                     condition=const(limit) - total,
                 )
             )
-        if total.value is not None and total.value <= _ROW_LIMIT:
-            return [replace(plans[0], condition=None)]
+        if known is not None and known <= covered:
+            return [*plans[:-1], replace(plans[-1], condition=None)]
     looped = [
         AxisPlan(item, Role.TILE, Fill(4096, (AxisPlan(inner, Role.LOOP).block,)))
         if item in rows
@@ -179,12 +186,25 @@ def _is_costly(program: Program, inner: AxisAtom) -> bool:
 
 def _apart(program: Program, axis: AxisAtom, other: AxisAtom) -> bool:
     """Whether `axis` is short and no value depends on both axes at once."""
-    extent = axis.extent.value
+    extent = most(axis.extent)
     return (
         extent is not None
         and extent <= _NARROW_ROW
         and not any({axis, other} <= node.free for node in postorder(store.value for store in program.stores))
     )
+
+
+def most(extent: Expr) -> int | None:
+    """Return a number that an extent never exceeds, if one shows: that of `min(512, N)`."""
+    if extent.value is not None:
+        return extent.value
+    outer = extent.atom
+    if not isinstance(outer, OpAtom) or outer.op not in {"min", "max"}:
+        return None
+    limits = [limit for limit in (most(outer.left), most(outer.right)) if limit is not None]
+    if outer.op == "max":
+        return max(limits) if len(limits) == 2 else None  # noqa: PLR2004 - both sides
+    return min(limits, default=None)
 
 
 def _deal(axes: list[AxisPlan], program: Program, dealt: AxisAtom | None) -> list[AxisPlan]:
