@@ -117,9 +117,9 @@ def _row_reduction(
         for limit, budget, hints in _row_tiles(program, inner):
             if (
                 (total.value is not None and total.value > limit)
-                or plans
+                or (plans
                 and known is not None
-                and known <= covered
+                and known <= covered)
             ):
                 continue
             covered = limit
@@ -203,7 +203,7 @@ def most(extent: Expr) -> int | None:
         return None
     limits = [limit for limit in (most(outer.left), most(outer.right)) if limit is not None]
     if outer.op == "max":
-        return max(limits) if len(limits) == 2 else None  # noqa: PLR2004 - both sides
+        return max(limits) if len(limits) == 2 else None
     return min(limits, default=None)
 
 
