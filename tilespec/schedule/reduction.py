@@ -115,11 +115,8 @@ def _row_reduction(
     known, covered = most(total), 0
     if dealt is None:
         for limit, budget, hints in _row_tiles(program, inner):
-            if (
-                (total.value is not None and total.value > limit)
-                or (plans
-                and known is not None
-                and known <= covered)
+            if (total.value is not None and total.value > limit) or (
+                plans and known is not None and known <= covered
             ):
                 continue
             covered = limit
