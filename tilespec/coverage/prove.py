@@ -11,7 +11,7 @@ from torch import Tensor
 
 from tilespec.coverage.values import draw, same
 from tilespec.diagnostics import Diagnostic
-from tilespec.model.types import Edge, ScalarSpec, SpecFile, TensorSpec
+from tilespec.model.types import DimRange, Edge, ScalarSpec, SpecFile, TensorSpec
 from tilespec.model.wiring import composition_inputs, final_outputs
 from tilespec.reference.check import check
 from tilespec.reference.compose import composition_inputs as end_to_end_inputs
@@ -115,10 +115,18 @@ def _search(
 def sample_sizes(spec: SpecFile, count: int) -> list[dict[str, int]]:
     """Return small sizes, different for different symbols where `Dims` lets them be."""
     shapes = [tensor.shape for kernel in spec.kernels for tensor in (*kernel.tensors, *kernel.outputs)]
-    space = SizeSpace(symbols_of(shapes), spec.dims, tuple(dim for shape in shapes for dim in shape))
+    dims = {name: _near(entry) for name, entry in spec.dims.items()}
+    space = SizeSpace(symbols_of(shapes), dims, tuple(dim for shape in shapes for dim in shape))
     drawn = space.samples(8 * count, least=2, largest=12)
     ranked = sorted(drawn, key=lambda sizes: (len(sizes) - len(set(sizes.values())), sum(sizes.values())))
     return ranked[: 4 * count]
+
+
+def _near(entry: DimRange) -> DimRange:
+    """Narrow a range to sizes beside its least: the file allows large ones, and none can be computed here."""
+    if entry.choices is not None or entry.high is None:
+        return entry
+    return entry.model_copy(update={"high": min(entry.high, max(12, entry.low + 4 * entry.step))})
 
 
 def _cases(

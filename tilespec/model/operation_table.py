@@ -173,7 +173,7 @@ bce_loss binary_cross_entropy bce ; binary_cross_entropy|log ; F.binary_cross_en
 bce_with_logits binary_cross_entropy_with_logits ; binary_cross_entropy_with_logits|log1p|softplus|log_sigmoid_forward ; F.binary_cross_entropy_with_logits(a, b)
 hinge_loss hinge ; clamp|clamp_min|relu & mean|sum ; (1 - a * b).clamp(min=0).mean()
 cosine_similarity cosine_sim ; mul&sum ; F.cosine_similarity(a, b)
-triplet_margin_loss triplet_loss ; linalg_vector_norm|norm|sum|pow ; F.triplet_margin_loss(a, p, n)
+triplet_margin_loss triplet_loss ; linalg_vector_norm|norm|sum|pow & sub & add & clamp|clamp_min|relu & mean|sum / linalg_vector_norm|norm|sum|pow & sub & clamp|clamp_min|relu ; F.triplet_margin_loss(a, p, n)
 
 # quantisation
 quantize quantise quant ; round|_to_copy|clamp ; (x / s).round().clamp(low, high)
