@@ -167,9 +167,16 @@ def worst_error(result: Tensor, expected: Tensor) -> tuple[float, float]:
     for start in range(0, left.numel(), _CHUNK):
         near, far = left[start : start + _CHUNK].double(), right[start : start + _CHUNK].double()
         off = torch.where(near == far, torch.zeros_like(near), (near - far).abs())
-        off = torch.where(near.isnan() & far.isnan(), torch.zeros_like(off), off).nan_to_num(nan=float("inf"))
+        off = torch.where(near.isnan() & far.isnan(), torch.zeros_like(off), off).nan_to_num(
+            nan=float("inf"), posinf=float("inf")
+        )
         worst = max(
-            worst, float((off / (_TOLERANCE + _TOLERANCE * far.abs())).nan_to_num(nan=float("inf")).max())
+            worst,
+            float(
+                (off / (_TOLERANCE + _TOLERANCE * far.abs()))
+                .nan_to_num(nan=float("inf"), posinf=float("inf"))
+                .max()
+            ),
         )
         error += float(off.square().sum())
         size += float(far.nan_to_num().square().sum())
