@@ -112,10 +112,12 @@ def verify_case(file: Path, options: CaseOptions, *, device: str) -> Record:
             build_dir=options.build_dir,
         ),
     )
-    statuses = [item.status for item in report.kernels]
-    worst = "failed" if "failed" in statuses or not statuses else "passed"
+    failed = not report.kernels or any(item.status == "failed" for item in report.kernels)
+    # Of what the time didn't suffice for, nothing is known.
+    missed = [item.kernel for item in report.kernels if item.cases == 0]
     return {
-        "status": worst,
+        "status": "failed" if failed else "partial" if missed else "passed",
+        "missed": missed,
         "cases": sum(item.cases for item in report.kernels),
         "ratio": max((item.ratio for item in report.kernels), default=0.0),
         "kernels": {item.kernel: [item.status, item.cases, round(item.ratio, 3)] for item in report.kernels},
@@ -197,7 +199,9 @@ def bench_case(file: Path, options: CaseOptions) -> Record:
     package, findings = load_package(file, options.build_dir / file.stem)
     if package is None:
         return {"status": "failed", "findings": [f"{item.code}: {item.message}" for item in findings]}
-    subject = package.composed or package.kernels[0]
+    # A composition without a reference of its own is one kernel.
+    whole = package.composed if package.spec.end_to_end is not None else None
+    subject = whole or package.kernels[0]
     named = bench_sizes(package.spec, subject, BenchOptions())
     if not named:
         return {"status": "failed", "findings": ["no complete sizes under Bench"]}

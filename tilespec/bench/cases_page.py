@@ -60,7 +60,9 @@ def _summary(files: Sequence[Path], records: Mapping[tuple[str, str], Mapping[st
     ):
         found = [records[file.stem, phase] for file in files if (file.stem, phase) in records]
         passed = sum(item["status"] == "passed" for item in found)
-        lines.append(f"- {title}: {passed} of {len(found)} that were run")
+        partly = sum(item["status"] == "partial" for item in found)
+        more = f", {partly} in part: the time came first" if partly else ""
+        lines.append(f"- {title}: {passed} of {len(found)} that were run{more}")
     return lines
 
 
@@ -100,6 +102,9 @@ def _status(record: Mapping[str, Any]) -> str:
 
 
 def _cases(record: Mapping[str, Any]) -> str:
+    if record.get("status") == "partial":
+        kernels = record["kernels"]
+        return f"{record['cases']} ({len(kernels) - len(record['missed'])} of {len(kernels)} kernels)"
     return "no" if record.get("status") == "failed" else str(record.get("cases", "-"))
 
 
