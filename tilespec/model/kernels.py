@@ -10,7 +10,7 @@ from tilespec.model.dtypes import FLOATS, canonical_dtype
 from tilespec.model.expressions import ExpressionFault, to_number
 from tilespec.model.generate import MOST_STEPS, Budget, generate_reference
 from tilespec.model.operations import find_operation, suggest_operation
-from tilespec.model.symbols import Report, Symbols
+from tilespec.model.symbols import Report, Symbols, dim_equations
 from tilespec.model.types import (
     DimRange,
     FloatRange,
@@ -379,6 +379,8 @@ class KernelBuilder:
         """Read one named shape; of a file-level one, only what this kernel uses."""
         tensors = [item for item in (*inputs, *outputs) if isinstance(item, TensorSpec)]
         used = {name for tensor in tensors for dim in tensor.shape for name in dim.symbols}
+        equations = dim_equations(self.symbols.ranges)
+        used = used.union(*(equations[name].symbols for name in used & equations.keys()))
         sizes: dict[str, int] = {}
         for setting in row.settings:
             key, value = setting.key.text, setting.value
