@@ -28,8 +28,10 @@ from torch import Tensor
 from tilespec.bench.cases_page import page
 from tilespec.bench.measure import gpu_times
 from tilespec.bench.run import BenchOptions, bench_sizes, reference_function
+from tilespec.build.digest import is_fresh, source_digest
 from tilespec.child import Child
 from tilespec.model.types import ScalarSpec, TensorSpec
+from tilespec.syntax import read_source
 from tilespec.verify.check import call_arguments, exact_float32
 from tilespec.verify.load import load_runner
 from tilespec.verify.package import Package, load_package
@@ -99,6 +101,11 @@ def build(file: Path, options: CaseOptions, targets: str = "") -> Record:
 
 def _is_built(file: Path, options: CaseOptions) -> bool:
     return (options.build_dir / file.stem / "manifest.json").is_file()
+
+
+def _is_current(file: Path, options: CaseOptions) -> bool:
+    source, _ = read_source(file)
+    return source is not None and is_fresh(options.build_dir / file.stem, source_digest(source))
 
 
 def verify_case(file: Path, options: CaseOptions, *, device: str) -> Record:
@@ -276,11 +283,11 @@ _PHASES: dict[str, Callable[[Path, CaseOptions], Record]] = {
 
 
 def run_one(file: Path, phase: str, options: CaseOptions) -> Record:
-    """Do one phase of one file; builds first, where there is no package yet."""
+    """Do one phase of one file; builds first, where there is no package or a stale one."""
     torch.set_num_threads(1)
     started = time.monotonic()
     record: Record = {"case": file.stem, "phase": phase, "commit": _commit()}
-    if phase != "build" and not _is_built(file, options):
+    if phase != "build" and not _is_current(file, options):
         built = build(file, options)
         if built["status"] == "failed":
             return record | {"status": "failed", "findings": ["not built", *built["findings"]]}
