@@ -69,7 +69,7 @@ class Checked:
     programs: dict[str, Program] = field(default_factory=dict)
     plans: dict[str, dict[tuple[str, ...], ModulePlan]] = field(default_factory=dict)
     """For each kernel, a plan for each choice of dtypes of its type variables."""
-    fixed: dict[str, dict[str, int | bool]] = field(default_factory=dict)
+    fixed: dict[str, dict[str, float | bool]] = field(default_factory=dict)
     """For each kernel, the scalars that decided its trace: other values need another kernel."""
 
     @property

@@ -65,7 +65,7 @@ class Graph:
     scalars: tuple[tuple[str, str], ...]
     nodes: tuple[Node, ...]
     outputs: tuple[Ref, ...]
-    fixed: tuple[tuple[str, int | bool], ...] = ()
+    fixed: tuple[tuple[str, float | bool], ...] = ()
 
     def meta(self, ref: Ref) -> TensorMeta:
         """Return shape and dtype of a ref to a tensor.

@@ -53,6 +53,23 @@ def scaled_dot_product_attention(
     return torch.softmax(scores, -1) @ value
 
 
+def rms_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    eps: float | SymFloat | None = None,
+) -> Tensor:
+    """Normalise by the root mean square as torch does, which would build the value of `eps` into the trace."""
+    dims = tuple(range(-len(normalized_shape), 0))
+    if tuple(input.shape[len(input.shape) - len(normalized_shape) :]) != tuple(normalized_shape):
+        message = f"normalized_shape {list(normalized_shape)} is not the end of the input's shape"
+        raise ValueError(message)
+    wide = input.float() if input.dtype in {torch.float16, torch.bfloat16} else input
+    floor: Any = torch.finfo(wide.dtype).eps if eps is None else eps
+    result = wide * torch.rsqrt(wide.pow(2).mean(dims, keepdim=True) + floor)
+    return (result if weight is None else result * weight).to(input.dtype)
+
+
 def _repeat_heads(tensor: Tensor, times: int) -> Tensor:
     *lead, heads, length, width = tensor.shape
     repeated = tensor.unsqueeze(-3).expand(*lead, heads, times, length, width)
@@ -213,6 +230,8 @@ def _take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> T
 
 OWN: Mapping[str, Callable[..., Any]] = {
     "torch.nn.functional.scaled_dot_product_attention": scaled_dot_product_attention,
+    "torch.nn.functional.rms_norm": rms_norm,
+    "torch.rms_norm": rms_norm,
     "torch.nn.functional.pad": _pad,
     "torch.nn.functional.max_pool1d": _max_pool1d,
     "torch.max_pool1d": _max_pool1d,

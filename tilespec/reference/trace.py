@@ -97,7 +97,17 @@ def trace(
         graph, found = run.trace()
         if run.shaping:
             # A scalar that shapes the result is no launch argument: trace again with its value.
-            run = _Run(spec, program, signature, types or {}, fixed=run.shaping)
+            run = _Run(
+                spec,
+                program,
+                signature,
+                types or {},
+                fixed={name: float(value) for name, value in run.shaping.items()},
+            )
+            graph, found = run.trace()
+        if graph is not None and (numbers := _built_in(run, graph)):
+            # A function of torch asked for the number itself and built it into the trace: then let it be the very one.
+            run = _Run(spec, program, signature, types or {}, fixed={**run.fixed, **numbers})
             graph, found = run.trace()
         if graph is None and found and run.by_size:
             found = _explain_by_size(spec, program, signature, types or {}) or found
@@ -106,6 +116,36 @@ def trace(
             if any(item.severity is Severity.ERROR for item in found):
                 graph = None
     return graph, findings + found
+
+
+def _built_in(run: _Run, graph: Graph) -> dict[str, float]:
+    """Return the float scalars whose value is in a number of the trace, with that value: another value gives another trace."""
+    numbers = _numbers(graph)
+    found: dict[str, float] = {}
+    for item in run.signature.inputs:
+        if not isinstance(item, ScalarSpec) or item.kind != "float" or item.name in run.fixed:
+            continue
+        nudged = _Run(run.spec, run.program, run.signature, run.types, fixed=run.fixed, nudged=item.name)
+        other, _ = nudged.trace()
+        if other is None or _numbers(other) != numbers:
+            found[item.name] = float(item.default) if item.default is not None else _FLOAT_HINT
+    return found
+
+
+def _numbers(graph: Graph) -> list[float]:
+    found: list[float] = []
+
+    def visit(value: object) -> None:
+        if isinstance(value, float):
+            found.append(value)
+        elif isinstance(value, tuple):
+            for item in value:
+                visit(item)
+
+    for node in graph.nodes:
+        visit(node.args)
+        visit(tuple(value for _, value in node.kwargs))
+    return found
 
 
 def trace_callable(
@@ -208,7 +248,9 @@ class _Run:
     signature: Signature
     types: Mapping[str, str]
     smooth: bool = False
-    fixed: dict[str, int] = field(default_factory=dict)
+    fixed: dict[str, float] = field(default_factory=dict)
+    nudged: str | None = None
+    """A float scalar that is traced a little off its value, to see what depends on it."""
     by_size: bool = False
     forward: Callable[[Mapping[str, Value]], Value] | None = None
     """Imported code to trace in place of the program."""
@@ -333,12 +375,13 @@ class _Run:
             return bool(item.default)
         if item.kind == "int":
             if item.name in self.fixed:
-                return self.fixed[item.name]
+                return int(self.fixed[item.name])
             default = item.default if isinstance(item.default, int) else _SCALAR_HINT
             return self.table.integers.get(item.name) or self.table.integer(item.name, int(default))
-        return self.table.floating(
-            item.name, float(item.default) if item.default is not None else _FLOAT_HINT
-        )
+        if item.name in self.fixed:
+            return self.fixed[item.name]
+        value = float(item.default) if item.default is not None else _FLOAT_HINT
+        return self.table.floating(item.name, value * (1 + 1e-6) if item.name == self.nudged else value)
 
     def _dtype(self, name: str) -> str:
         """Return a torch dtype name; of a type variable the chosen one, else the first that it may be."""
@@ -460,17 +503,18 @@ class _Run:
         }
         return {name: self.table.hints[name] for name in sorted(found & self.recorder.integer_scalars)}
 
-    def _fix(self) -> tuple[tuple[str, int | bool], ...]:
+    def _fix(self) -> tuple[tuple[str, float | bool], ...]:
         """Return the scalars that decided the trace; each is a note."""
         guards = [guard.expr for guard in self.table.env.guards if isinstance(guard.expr, sympy.Eq)]
-        fixed: list[tuple[str, int | bool]] = []
+        fixed: list[tuple[str, float | bool]] = []
         for item in self.signature.inputs:
             if not isinstance(item, ScalarSpec):
                 continue
             if item.kind == "bool":
                 fixed.append((item.name, bool(item.default)))
             elif item.name in self.fixed:
-                fixed.append((item.name, self.fixed[item.name]))
+                value = self.fixed[item.name]
+                fixed.append((item.name, int(value) if item.kind == "int" else value))
             elif item.name in self.recorder.integer_scalars and any(
                 guard.free_symbols == self._symbols(item.name) for guard in guards
             ):

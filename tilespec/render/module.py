@@ -77,7 +77,7 @@ def render_module(
     signature: Sequence[str],
     symbols: Sequence[tuple[str, str]],
     line: int,
-    fixed: Mapping[str, int | bool] | None = None,
+    fixed: Mapping[str, float | bool] | None = None,
 ) -> KernelModule:
     """Render a kernel file.
 
@@ -148,7 +148,7 @@ def render_module(
     return KernelModule(rendered, tuple(flat))
 
 
-def _guards(fixed: Mapping[str, int | bool]) -> list[str]:
+def _guards(fixed: Mapping[str, float | bool]) -> list[str]:
     """Write the refusal of other values of scalars that decided what the kernel computes."""
     lines: list[str] = []
     for name, value in fixed.items():

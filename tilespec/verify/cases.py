@@ -343,7 +343,9 @@ def cases(
         )
         for at, tensor in enumerate(subject.tensors)
     )
-    scalars = tuple((scalar.name, draw(_scalar(scalar))) for scalar in subject.scalars)
+    scalars = tuple(
+        (scalar.name, draw(_scalar(scalar, fixed=scalar.name in subject.fixed))) for scalar in subject.scalars
+    )
     return Case(tuple((name, sizes[name]) for name in subject.symbols), tensors, scalars)
 
 
@@ -402,7 +404,9 @@ def _tensor(
     )
 
 
-def _scalar(scalar: ScalarSpec) -> st.SearchStrategy[float | int | bool]:
+def _scalar(scalar: ScalarSpec, *, fixed: bool) -> st.SearchStrategy[float | int | bool]:
+    if scalar.default is not None and fixed:
+        return st.just(scalar.default)
     if scalar.default is not None:
         # An integer or a flag may decide a shape, so it keeps its value; a float may be any of the same size.
         if scalar.kind != "float":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +48,16 @@ def load_package(spec_path: Path, directory: Path) -> tuple[Package | None, list
         return None, findings
     manifest = _manifest(directory)
     bounds: dict[str, dict[str, Bounds]] = {}
+    fixed: dict[str, frozenset[str]] = {}
     for kernel in spec.kernels:
         graph, more = trace_kernel(spec, kernel)
+        fixed[kernel.id] = frozenset() if graph is None else frozenset(name for name, _ in graph.fixed)
         findings += more
         bounds[kernel.id] = {} if graph is None else input_bounds(graph)
-    kernels = tuple(_kernel(spec, kernel, directory, bounds[kernel.id], manifest) for kernel in spec.kernels)
+    kernels = tuple(
+        replace(_kernel(spec, kernel, directory, bounds[kernel.id], manifest), fixed=fixed[kernel.id])
+        for kernel in spec.kernels
+    )
     edges = _edges(spec, manifest)
     return Package(spec, directory, kernels, _composed(spec, directory, edges, bounds, kernels)), findings
 
@@ -168,6 +173,7 @@ def _composed(
         checks_arguments=False,
         # Between kernels values are rounded to the declared dtypes: what `inf * (x - mean)` is then depends on how.
         special=False,
+        fixed=frozenset().union(*(kernel.fixed for kernel in kernels)),
     )
 
 

@@ -61,6 +61,8 @@ class Subject:
     reference_name: str = ""
     checks_arguments: bool = True
     special: bool = True
+    fixed: frozenset[str] = frozenset()
+    """Scalars that the kernel was made for one value of."""
 
     @property
     def tensors(self) -> tuple[TensorSpec, ...]:
