@@ -183,6 +183,8 @@ def _pack_window(load: Load, node: Contract, channels: AxisAtom, name: str) -> t
         assert split is not None  # noqa: S101 - _convolution asked
         strides, offset = split
         slides = place != last and bool(set(strides) & node.bound or offset != ZERO)
+        # The border starts where the window does: a transposed convolution walks it backwards.
+        offset = parts[place].lower() if slides else offset
         extent = (parts[place] - offset).upper() + 1 if slides else load.tensor.shape[place]
         item = axis(f"p{place}", extent)
         shape.append(extent)

@@ -24,6 +24,7 @@ SAMPLE = {
     "contraction": "1_008_matmul_irregular",
     "convolution": "1_067_conv1d_3",
     "transposed convolution": "1_079_conv_transpose1d_dilated",
+    "window walked backwards": "1_078_conv_transpose2d_3x7",
     "pooling": "1_044_avg_pool1d",
     "scan": "1_092_cumsum_exclusive",
     "loss": "1_098_kl_div_loss",
