@@ -28,7 +28,6 @@ STAGES = (
     "interpret",
     "verify",
     "bench",
-    "analyze",
     "pipeline",
     "cli",
     "__main__",

@@ -1,1 +1,0 @@
-"""From a model to a spec file."""
