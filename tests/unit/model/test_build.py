@@ -7,6 +7,7 @@ import pytest
 from tilespec.diagnostics import SourceText
 from tilespec.model import SpecFile, build_model
 from tilespec.model.dims import const, sym
+from tilespec.model.symbols import dim_equations
 from tilespec.model.types import ScalarSpec
 from tilespec.syntax import parse, read_source
 
@@ -136,7 +137,10 @@ def test_dims_types_and_settings() -> None:
 
 def test_an_equation_binds_an_output_size() -> None:
     text = KERNEL.format(id="a", dependencies="none").replace("y: shape=(N,)", "y: shape=(P,)")
-    model_of("Dims:\n  P: = Q // 2\n  Q: = 8*N\n" + text)
+    spec = model_of("Dims:\n  P: = Q // 2\n  Q: = 8*N\n" + text)
+    assert dim_equations(spec.dims) == {"P": 8 * sym("N") // 2, "Q": 8 * sym("N")}
+    _, findings = build_model(parse(SourceText("a", "Dims:\n  P: 1..64\n" + text))[0])
+    assert [finding.code for finding in findings] == ["TS304"]
 
 
 def test_a_broken_kernel_gives_one_finding() -> None:
