@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tilespec.child import Child
+from tilespec.child import Child, tell
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -64,6 +64,27 @@ def test_answers_come_back(child: Child[Any]):
     for name in "bc":
         child.ask(os.path.join, "a", name)
         assert child.answer() == f"a/{name}"
+
+
+def test_it_says_how_far_it_is(child: Child[Any]):
+    child.ask(tell, 3)
+    assert not child.is_over()
+    assert child.told == 3
+    assert child.is_over()
+    assert child.answer() is None
+    child.ask(os.path.join, "a", "b")
+    assert child.told is None
+    assert child.answer() == "a/b"
+
+
+def test_an_answer_is_not_held_up_by_what_it_says(child: Child[Any]):
+    child.ask(tell, 3)
+    assert child.answer() is None
+    assert child.told == 3
+
+
+def test_nobody_is_told_in_a_process_of_its_own():
+    tell(3)
 
 
 def test_what_is_raised_is_raised_here(child: Child[Any]):

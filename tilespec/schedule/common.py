@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tilespec.ir.nodes import Contract, Load, Node, Program, Reduce, Scan, postorder, rewrite
-from tilespec.model.dims import AxisAtom, Expr, axis
+from tilespec.model.dims import AxisAtom, Expr, OpAtom, axis, const
 from tilespec.schedule.plan import AxisPlan, KernelPlan
 from tilespec.schedule.regroup import merge_axes, mergeable_groups, substitute_axes
 
@@ -111,10 +111,24 @@ def slides(program: Program, item: AxisAtom) -> bool:
         for part in node.index:
             if not isinstance(part, Expr) or item not in part.axes or len(part.axes) < 2:
                 continue
-            split = part.linear()
+            split = _digits(part).linear()
             if split is None or overlaps(split[0]):
                 return True
     return False
+
+
+def _digits(index: Expr) -> Expr:
+    """Return an index with an axis of its own for every quotient and remainder: `i // 8` goes from 0 to `(n - 1) // 8`."""
+    total = const(0)
+    for monomial, value in index.terms:
+        term = const(value)
+        for atom in monomial:
+            factor = Expr.of({(atom,): 1})
+            if isinstance(atom, OpAtom) and factor.axes and factor.is_nonnegative():
+                factor = axis(str(factor), factor.upper() + 1)
+            term = term * factor
+        total = total + term
+    return total
 
 
 def overlaps(strides: Mapping[AxisAtom, Expr]) -> bool:

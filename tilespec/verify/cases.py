@@ -387,9 +387,9 @@ def _tensor(
     kind = "normal"
     if dtype in _FLOATS and low is None:
         # Plain values in most cases: special ones hide errors in everything that they touch.
-        rare = [name for name in KINDS[2:] if name not in {"special", "nan"}]
-        if subject.special:
-            rare.append("nan" if bounds is not None and bounds.finite else "special")
+        rare = [name for name in KINDS[2:] if name not in {"large", "special", "nan"}]
+        if subject.extreme:
+            rare += ["large", "nan" if bounds is not None and bounds.finite else "special"]
         kind = draw(st.sampled_from(("normal", "normal", "normal", "normal", "uniform", "uniform", *rare)))
     return TensorCase(
         tensor.name,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+import cuda.tile as ct
 import torch
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.strategies import SearchStrategy
@@ -23,7 +25,7 @@ from tilespec.verify.report import KernelReport, VerifyOptions
 from tilespec.verify.snippet import snippet
 from tilespec.verify.subject import Case, Subject
 
-__all__ = ["fuzz_subject"]
+__all__ = ["Standing", "fuzz_subject"]
 
 _BUDGETS = {
     "interpreter": Budget(elements=4_000, work=16_000, largest=1_100),
@@ -31,6 +33,8 @@ _BUDGETS = {
 }
 _PROFILES = {"interpreter": 64, "cuda": 24}
 _SHRINK_SECONDS = 60.0
+_COMPILE_SECONDS = 120.0
+"""What the compiler may take at the first launch of a case: far more than any kernel should, on a busy machine."""
 _BLOCKS, _BLOCKS_TWICE = 160, 40
 """The interpreter takes milliseconds for a block: more blocks than this are left to a GPU, or run only once."""
 
@@ -43,6 +47,16 @@ class _EnoughError(BaseException):
     """Ends a run that is over: no `Exception`, which would be a failing case."""
 
 
+@dataclass(frozen=True)
+class Standing:
+    """How far the check of one function is: cases passed, the largest error as a share of its limit, what runs now."""
+
+    ran: int
+    refused: int
+    ratio: float
+    case: str
+
+
 @dataclass
 class _Run:
     """The state of one fuzzing run; `fails` is asked about every case that Hypothesis draws."""
@@ -51,6 +65,7 @@ class _Run:
     wanted: int
     deadline: float | None
     progress: Progress
+    watch: Callable[[Standing], None] | None = None
     blocks: int = 0
     ran: int = 0
     refused: int = 0
@@ -68,7 +83,7 @@ class _Run:
     @property
     def draws(self) -> int:
         """How many cases are drawn at most: some are refused, some resemble others too much."""
-        return self.wanted * 8 + 100
+        return self.wanted * 12 + 100
 
     def fails(self, case: Case | None) -> bool:
         """Judge one case, once: the answer stays the same, also where the kernel's doesn't, or Hypothesis would complain."""
@@ -83,6 +98,8 @@ class _Run:
     def _judge(self, case: Case) -> bool:
         if self._shrunk_enough() or self._seen_enough(case):
             return False
+        if self.watch is not None:
+            self.watch(Standing(self.ran, self.refused, self.ratio, case.describe()))
         self.blocks = 0 if self.runner.device == "cuda" else blocks_of(self.runner, case)
         if self.blocks > _BLOCKS:
             self.why = f"its smallest cases have more than {_BLOCKS} blocks, too many for the interpreter"
@@ -121,7 +138,7 @@ class _Run:
         if not case.sizes or self.first_failure is not None:
             return False
         # Not where so few sizes are allowed that nothing else comes.
-        plenty = self.draws - self.drawn > 3 * (self.wanted - self.ran)
+        plenty = self.draws - self.drawn > 5 * (self.wanted - self.ran)
         return plenty and self.forms[case.form] > 2 + self.ran // 25
 
     def is_over(self) -> bool:
@@ -144,10 +161,11 @@ def fuzz_subject(
     options: VerifyOptions,
     progress: Progress | None = None,
     deadline: float | None = None,
+    watch: Callable[[Standing], None] | None = None,
 ) -> KernelReport:
     """Check one function on `device` (`cuda` or `interpreter`) until `options.cases` cases have run.
 
-    `deadline` is a time of `time.monotonic`.
+    `deadline` is a time of `time.monotonic`; `watch` is told before every case.
     """
     started = time.monotonic()
     try:
@@ -159,7 +177,7 @@ def fuzz_subject(
         )
 
     shown = progress or Silent()
-    run = _Run(runner, options.cases, deadline, shown)
+    run = _Run(runner, options.cases, deadline, shown, watch)
 
     def judge(case: Case | None) -> None:
         if run.is_over():
@@ -182,7 +200,7 @@ def fuzz_subject(
     script: str | None = None
     shown.begin(subject.name, options.cases)
     try:
-        with suppress(_EnoughError):
+        with suppress(_EnoughError), ct.compiler_timeout(_COMPILE_SECONDS):
             test()
     except _FailingCaseError:
         # Hypothesis ends on its smallest case, but a time limit may have kept it from the smallest seen.

@@ -171,8 +171,9 @@ def _composed(
         tiles=tuple(sorted({tile for kernel in kernels for tile in kernel.tiles})),
         reference_name=_entry_name(spec.end_to_end),
         checks_arguments=False,
-        # Between kernels values are rounded to the declared dtypes: what `inf * (x - mean)` is then depends on how.
-        special=False,
+        # Between kernels values are rounded to the declared dtypes: which entry a softmax of large scores picks, whether a
+        # large sum overflows and what `inf * (x - mean)` is then depend on how. Each kernel meets such inputs by itself.
+        extreme=False,
         fixed=frozenset().union(*(kernel.fixed for kernel in kernels)),
     )
 

@@ -16,8 +16,9 @@ class VerifyOptions:
     """How much to check and where.
 
     `kernels` names the kernels to check, all when empty. `profiles` bounds the compilations of one kernel on a GPU;
-    `time_limit` the whole run in seconds: kernels that it cuts short say so. `jobs` checks that many kernels at
-    a time, each in a process of its own, so that they also compile at a time.
+    `time_limit` the whole run in seconds, building included: kernels that it cuts short say so. `jobs` checks that many
+    kernels at a time, each in a process of its own, so that they also compile at a time; one that hasn't come back some
+    seconds after the time is up is ended.
     """
 
     device: Device = "auto"

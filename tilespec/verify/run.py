@@ -11,12 +11,12 @@ from pathlib import Path
 
 import torch
 
-from tilespec.child import Child
-from tilespec.diagnostics import Diagnostic, Severity
+from tilespec.child import Child, tell
+from tilespec.diagnostics import Diagnostic, Rule, Severity
 from tilespec.progress import Progress, Silent
-from tilespec.rules.verify import LaunchFailed
+from tilespec.rules.verify import FewCases, LaunchFailed
 from tilespec.syntax import read_source
-from tilespec.verify.fuzz import fuzz_subject
+from tilespec.verify.fuzz import Standing, fuzz_subject
 from tilespec.verify.load import device_label, pick_device
 from tilespec.verify.package import Package, load_package
 from tilespec.verify.report import KernelReport, VerifyOptions, VerifyReport
@@ -35,9 +35,17 @@ def verify_paths(
 
     What can't be built is in the report's diagnostics; the rest is verified all the same.
     """
+    started = time.monotonic()
     built, findings = build(paths, options.build_dir, progress or Silent())
+    if options.time_limit is not None:
+        left = max(options.time_limit - (time.monotonic() - started), 0.0)
+        options = replace(options, time_limit=left)
     report = verify_packages(built, options, progress)
     return replace(report, build_diagnostics=(*findings, *report.build_diagnostics))
+
+
+_GRACE = 10.0
+"""Seconds that a process has after the deadline for the case that it runs."""
 
 
 @dataclass(frozen=True)
@@ -104,12 +112,10 @@ def _in_processes(
     """Check subjects in processes beside this one: compilations run at a time, and a device fault ends one process only.
 
     A process in which something failed is not used again: the device may refuse it from then on. Whatever ends this
-    function, an interrupt too, ends the processes.
+    function, an interrupt too, ends the processes. One that is still busy some seconds after the deadline, in a compiler
+    or a kernel that doesn't end, is ended too, and its last word reported.
     """
     results: dict[_Task, KernelReport] = {}
-    left = None if deadline is None else max(deadline - time.monotonic(), 0.0)
-    rounds = -(-len(tasks) // options.jobs)
-    share = None if left is None else left / rounds
     waiting = list(reversed(tasks))
     idle: list[Child[KernelReport]] = []
     busy: dict[object, tuple[Child[KernelReport], _Task, float]] = {}
@@ -118,11 +124,19 @@ def _in_processes(
         while waiting or busy:
             while waiting and len(busy) < options.jobs:
                 child = idle.pop() if idle else Child[KernelReport]()
+                now, rounds = time.monotonic(), -(-len(waiting) // options.jobs)
+                share = None if deadline is None else max(deadline - now, 0.0) / rounds
                 task = waiting.pop()
-                busy[child.ready] = (child, task, time.monotonic())
+                busy[child.ready] = (child, task, now)
                 child.ask(_work, task, device, options, share)
-            for ready in wait([child.ready for child, _, _ in busy.values()]):
+            left = None if deadline is None else max(deadline + _GRACE - time.monotonic(), 0.0)
+            answered = wait([child.ready for child, _, _ in busy.values()], left)
+            if not answered:
+                break
+            for ready in answered:
                 child, task, started = busy[ready]
+                if not child.is_over():
+                    continue
                 try:
                     answer = child.answer()
                     fault = "nothing: the process died"
@@ -137,6 +151,10 @@ def _in_processes(
                     idle.append(child)
                 results[task] = report
                 progress.advance(f"{report.kernel}: {report.status}, {report.cases} cases")
+        for child, task, started in busy.values():
+            results[task] = _cut(task, device, options, time.monotonic() - started, child.told)
+        for task in waiting:
+            results[task] = _cut(task, device, options, 0.0, None)
     finally:
         for child in (*idle, *(child for child, _, _ in busy.values())):
             child.kill()
@@ -145,17 +163,38 @@ def _in_processes(
 
 
 def _died(task: _Task, device: str, options: VerifyOptions, seconds: float, raised: str) -> KernelReport:
+    return _unfinished(
+        task, device, options, seconds, "failed", Standing(0, 0, 0.0, ""), LaunchFailed(raised)
+    )
+
+
+def _cut(task: _Task, device: str, options: VerifyOptions, seconds: float, told: object) -> KernelReport:
+    standing = told if isinstance(told, Standing) else Standing(0, 0, 0.0, "")
+    during = f", while this case ran: {standing.case}" if standing.case else ""
+    why = f"the time limit came first{during}"
+    fault = FewCases(task.subject, standing.ran, options.cases, why)
+    return _unfinished(task, device, options, seconds, "partial", standing, fault)
+
+
+def _unfinished(
+    task: _Task,
+    device: str,
+    options: VerifyOptions,
+    seconds: float,
+    status: str,
+    standing: Standing,
+    fault: Rule,
+) -> KernelReport:
     source, _ = read_source(task.spec)
-    fault = LaunchFailed(raised)
     return KernelReport(
         file=str(task.spec),
         kernel=task.subject,
         device=device_label(device),
         seed=options.seed,
-        status="failed",
-        cases=0,
-        refused=0,
-        ratio=0.0,
+        status=status,
+        cases=standing.ran,
+        refused=standing.refused,
+        ratio=standing.ratio,
         seconds=seconds,
         findings=() if source is None else (fault.at(source, None),),
     )
@@ -168,7 +207,7 @@ def _work(task: _Task, device: str, options: VerifyOptions, share: float | None)
     subject = next(
         item for item in _subjects(_package(task.spec, task.directory), options) if item.name == task.subject
     )
-    return fuzz_subject(subject, device, options, None, deadline)
+    return fuzz_subject(subject, device, options, None, deadline, tell)
 
 
 @lru_cache(maxsize=4)

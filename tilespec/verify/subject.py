@@ -41,8 +41,8 @@ class Subject:
     `module` is the generated file, `function` its entry; `inputs` are in spec order. `tiles` are tile sizes that the
     schedule uses: sizes beside them are where masks go wrong. `reference_name` is the function of the generated
     `reference.py` that computes the same, for the script that shows a failure. A launcher `checks_arguments`; a composed
-    function leaves that to its launchers, who know the tensors by other names. Without `special`, no input is infinite or
-    NaN.
+    function leaves that to its launchers, who know the tensors by other names. Without `extreme`, no input is large,
+    infinite or NaN.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Subject:
     tiles: tuple[int, ...] = ()
     reference_name: str = ""
     checks_arguments: bool = True
-    special: bool = True
+    extreme: bool = True
     fixed: frozenset[str] = frozenset()
     """Scalars that the kernel was made for one value of."""
 

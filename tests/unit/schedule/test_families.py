@@ -13,7 +13,7 @@ from tilespec.ir.nodes import Reduce, postorder
 from tilespec.schedule.choose import FAMILIES
 from tilespec.schedule.common import merged
 from tilespec.schedule.online import find_online
-from tilespec.schedule.plan import Decline, Role
+from tilespec.schedule.plan import Decline, Fill, Role
 from tilespec.schedule.prepare import prepare
 
 X, W, V = torch.ones(33, 65), torch.ones(65, 48), torch.ones(65)
@@ -71,6 +71,30 @@ def test_reasons(family: str, make: Callable[..., object], inputs: tuple[torch.T
     assert isinstance(found, Decline)
     assert found.family == family
     assert reason in found.reason
+
+
+def test_rows_of_several_axes_are_packed_sparingly():
+    # A tile of (groups, channels, pixels) reduced to its groups: the time to compile explodes with its size.
+    scale = torch.ones(96)
+    plan = planned(lambda x, g: F.group_norm(x, 32, g, g), torch.ones(2, 96, 5, 7), scale)
+    (row,) = plan.launches[0].variants
+    assert [item.rule for item in row.axes if isinstance(item.rule, Fill)] == [
+        Fill(2048, ("BLOCK_I2", "BLOCK_I3I4"))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("make", "names"),
+    [
+        # The channel of a group is a quotient of its position: groups don't overlap.
+        (lambda x: F.group_norm(x, 32), ["row"]),
+        (lambda x: F.max_pool2d(x, 3, 2), ["window"]),
+        (lambda x: F.avg_pool2d(x, 2), ["window"]),
+    ],
+)
+def test_what_slides_is_a_window(make: Callable[..., object], names: list[str]):
+    plan = planned(make, torch.ones(2, 96, 8, 8))
+    assert [item.name for launch in plan.launches for item in launch.variants] == names
 
 
 def test_the_last_family_takes_all_but_scans():

@@ -216,7 +216,7 @@ def test_no_infinities_where_they_have_no_meaning():
 
     assert kinds() == set(KINDS) - {"nan"}
     assert kinds(bounds={"x": Bounds(finite=True)}) == set(KINDS) - {"special"}
-    assert kinds(special=False) == set(KINDS) - {"special", "nan"}
+    assert kinds(extreme=False) == set(KINDS) - {"large", "special", "nan"}
 
 
 def test_nan_comes_without_infinities():

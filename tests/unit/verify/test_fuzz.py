@@ -14,7 +14,7 @@ from torch import Tensor
 
 from tilespec.model.dims import const
 from tilespec.model.types import DimRange
-from tilespec.verify.fuzz import fuzz_subject
+from tilespec.verify.fuzz import Standing, fuzz_subject
 from tilespec.verify.report import VerifyOptions
 
 
@@ -67,6 +67,20 @@ def test_reference_that_refuses_everything_is_said_so(tmp_path: Path):
     )
     assert [item.code for item in report.findings] == ["TS812"]
     assert "shapes of no use" in report.findings[0].message
+
+
+def test_reference_that_gives_no_tensor_is_said_so(tmp_path: Path):
+    subject = replace(fixtures.relu_subject(tmp_path), reference=lambda _values, _widen: (None,))
+    report = fuzz_subject(subject, "interpreter", VerifyOptions(cases=2))
+    assert [item.code for item in report.findings] == ["TS812"]
+    assert "it gives no tensor at these sizes" in report.findings[0].message
+
+
+def test_who_watches_is_told_before_every_case(tmp_path: Path):
+    told: list[Standing] = []
+    fuzz_subject(fixtures.relu_subject(tmp_path), "interpreter", VerifyOptions(cases=3), watch=told.append)
+    assert [item.ran for item in told] == [0, 1, 2]
+    assert all(item.case.startswith("M=") for item in told)
 
 
 def test_few_sizes_still_give_as_many_cases_as_asked(tmp_path: Path):

@@ -6,14 +6,16 @@ import json
 import os
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tilespec.pipeline import BuildOptions, build_paths
 from tilespec.progress import Progress, Silent
-from tilespec.verify import VerifyOptions, VerifyReport, verify_packages, verify_paths
+from tilespec.verify import VerifyOptions, VerifyReport, run, verify_packages, verify_paths
 from tilespec.verify.testing import check_composed, check_kernel
 
 SPEC = """\
@@ -125,6 +127,35 @@ def test_kernel_that_cannot_be_imported_is_a_finding(built: tuple[Path, Path], t
 def test_time_limit_is_reported_as_partial(built: tuple[Path, Path]):
     report = verify_packages([built], VerifyOptions(device="interpreter", cases=500, time_limit=0.0))
     assert {item.status for item in report.kernels} == {"partial"}
+    assert not report.ok
+
+
+def test_building_counts_towards_the_time_limit(built: tuple[Path, Path]):
+    spec, package = built
+
+    def build(*_arguments: object) -> tuple[list[tuple[Path, Path]], list[Any]]:
+        time.sleep(0.2)
+        return [(spec, package)], []
+
+    options = VerifyOptions(device="interpreter", cases=2, time_limit=0.1)
+    report = verify_paths([spec], options, build=build)
+    assert {(item.status, item.cases) for item in report.kernels} == {("partial", 0)}
+
+
+def test_a_kernel_that_never_ends_is_ended(
+    built: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    spec, package = _with_bug(built, tmp_path)
+    with (package / "kernels" / "shift.py").open("a") as stream:
+        stream.write("\n\ndef launch(y):\n    while True:\n        pass\n")
+    monkeypatch.setattr(run, "_GRACE", 1.0)
+    options = VerifyOptions(device="interpreter", cases=2, jobs=2, composed=False, time_limit=15.0)
+    before = time.monotonic()
+    report = verify_packages([(spec, package)], options)
+    assert time.monotonic() - before < 60
+    ended = next(item for item in report.kernels if item.kernel == "shift")
+    assert (ended.status, ended.cases) == ("partial", 0)
+    assert "the time limit came first, while this case ran: M=" in ended.findings[0].message
     assert not report.ok
 
 

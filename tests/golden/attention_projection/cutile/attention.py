@@ -213,7 +213,7 @@ def _plan(qkv):
     elif 0 < Dh*S <= 4096:
         BLOCK_N = _cover(S)
         BLOCK_E = _cover(Dh)
-        BLOCK_D = min(_cover(Dh), max(1, 8192 // BLOCK_N // BLOCK_E))
+        BLOCK_D = min(_cover(Dh), max(1, 2048 // BLOCK_N // BLOCK_E))
         grid = (B * S * H * ct.cdiv(Dh, BLOCK_D), 1, 1)
         kernel = attention_row_kernel
         TMA_STORE = (2*B*Dh*H*S) % 16 == 0
@@ -221,7 +221,7 @@ def _plan(qkv):
     elif 0 < Dh*S <= 8192:
         BLOCK_N = _cover(S)
         BLOCK_E = _cover(Dh)
-        BLOCK_D = min(_cover(Dh), max(1, 8192 // BLOCK_N // BLOCK_E))
+        BLOCK_D = min(_cover(Dh), max(1, 2048 // BLOCK_N // BLOCK_E))
         grid = (B * S * H * ct.cdiv(Dh, BLOCK_D), 1, 1)
         kernel = attention_wide_row_kernel
         TMA_STORE = (2*B*Dh*H*S) % 16 == 0

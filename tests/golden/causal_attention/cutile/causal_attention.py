@@ -219,7 +219,7 @@ def _plan(q, k, v):
     elif 0 < D*S <= 4096:
         BLOCK_N = _cover(S)
         BLOCK_E = _cover(D)
-        BLOCK_D = min(_cover(D), max(1, 8192 // BLOCK_N // BLOCK_E))
+        BLOCK_D = min(_cover(D), max(1, 2048 // BLOCK_N // BLOCK_E))
         grid = ((B*H) * S * ct.cdiv(D, BLOCK_D), 1, 1)
         kernel = causal_attention_row_kernel
         TMA_STORE = (2*B*D*H*S) % 16 == 0
@@ -227,7 +227,7 @@ def _plan(q, k, v):
     elif 0 < D*S <= 8192:
         BLOCK_N = _cover(S)
         BLOCK_E = _cover(D)
-        BLOCK_D = min(_cover(D), max(1, 8192 // BLOCK_N // BLOCK_E))
+        BLOCK_D = min(_cover(D), max(1, 2048 // BLOCK_N // BLOCK_E))
         grid = ((B*H) * S * ct.cdiv(D, BLOCK_D), 1, 1)
         kernel = causal_attention_wide_row_kernel
         TMA_STORE = (2*B*D*H*S) % 16 == 0

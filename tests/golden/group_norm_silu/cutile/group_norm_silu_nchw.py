@@ -155,7 +155,7 @@ def _plan(x, gamma, beta):
     if 0 < Cg*H*W <= 1024:
         BLOCK_CG = _cover(Cg)
         BLOCK_HW = _cover(H*W)
-        BLOCK_I0 = min(_cover(32), max(1, 4096 // BLOCK_CG // BLOCK_HW))
+        BLOCK_I0 = min(_cover(32), max(1, 2048 // BLOCK_CG // BLOCK_HW))
         grid = (N * ct.cdiv(32, BLOCK_I0), 1, 1)
         kernel = group_norm_silu_nchw_narrow_row_kernel
         TMA_STORE = (64*Cg*H*N*W) % 16 == 0
@@ -163,7 +163,7 @@ def _plan(x, gamma, beta):
     elif 0 < Cg*H*W <= 4096:
         BLOCK_CG = _cover(Cg)
         BLOCK_HW = _cover(H*W)
-        BLOCK_I0 = min(_cover(32), max(1, 8192 // BLOCK_CG // BLOCK_HW))
+        BLOCK_I0 = min(_cover(32), max(1, 2048 // BLOCK_CG // BLOCK_HW))
         grid = (N * ct.cdiv(32, BLOCK_I0), 1, 1)
         kernel = group_norm_silu_nchw_row_kernel
         TMA_STORE = (64*Cg*H*N*W) % 16 == 0
@@ -171,7 +171,7 @@ def _plan(x, gamma, beta):
     elif 0 < Cg*H*W <= 8192:
         BLOCK_CG = _cover(Cg)
         BLOCK_HW = _cover(H*W)
-        BLOCK_I0 = min(_cover(32), max(1, 8192 // BLOCK_CG // BLOCK_HW))
+        BLOCK_I0 = min(_cover(32), max(1, 2048 // BLOCK_CG // BLOCK_HW))
         grid = (N * ct.cdiv(32, BLOCK_I0), 1, 1)
         kernel = group_norm_silu_nchw_wide_row_kernel
         TMA_STORE = (64*Cg*H*N*W) % 16 == 0
