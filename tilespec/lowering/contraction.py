@@ -204,7 +204,7 @@ def _attention(call: Call) -> Value | tuple[Value, ...]:
         *lead, row, column = index
         group = [item if size == ONE else item // size for item, size in zip(lead, shared, strict=True)]
         score = scores(lead, group, row)
-        weight = softmax_of(call, score, score, position)
+        weight = softmax_of(call, score, score, position, safe=True)
         return product_of(call, weight, value.at((*group, position, column)), (position,), value.dtype)
 
     made = call.result(fetch)

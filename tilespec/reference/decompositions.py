@@ -88,6 +88,6 @@ _OURS: dict[Any, Callable[..., Any]] = {
 _WHOLE = (
     "reflection_pad1d", "reflection_pad2d", "reflection_pad3d", "replication_pad1d", "replication_pad2d",
     "replication_pad3d", "upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "upsample_linear1d",
-    "upsample_bilinear2d", "upsample_trilinear3d",
+    "upsample_bilinear2d", "upsample_trilinear3d", "_safe_softmax",
 )  # fmt: skip
 """Ops that torch's table would take apart and a lowering wants whole."""

@@ -50,7 +50,9 @@ def scaled_dot_product_attention(
         scores = scores.masked_fill(attn_mask.logical_not(), float("-inf"))
     elif attn_mask is not None:
         scores = scores + attn_mask
-    return torch.softmax(scores, -1) @ value
+    # A row without any key that counts gives zeros.
+    weights: Tensor = torch.ops.aten._safe_softmax(scores, -1)  # noqa: SLF001 (the ATen op's name)
+    return weights @ value
 
 
 def rms_norm(

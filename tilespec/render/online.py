@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tilespec.ir.nodes import Contract, Node, Parameter, Reduce, rewrite
+from tilespec.ir.nodes import Contract, Node, Parameter, Reduce, postorder, rewrite
 from tilespec.model.dims import AxisAtom
 from tilespec.render.loops import Loops
 from tilespec.render.ops import cutile_dtype
 from tilespec.render.scope import Frame, Scope
 from tilespec.render.text import atom, binary, tuple_text
+from tilespec.schedule.online import is_guard
 
 __all__ = ["Online"]
 
@@ -70,7 +71,8 @@ class Online(Loops):
         self.count_users([argument])
         higher, shift, scale = self._raise(step, argument, inner)
         stand_in = self._stand_in(step, shift, inner)
-        moved: dict[Node, Node] = {**masks, step.highest: stand_in}
+        guards = [node for node in postorder(step.sums) if is_guard(node, step.highest)]
+        moved: dict[Node, Node] = {**masks, step.highest: stand_in, **dict.fromkeys(guards, stand_in)}
         sums: dict[Fold, Fold] = {}
         for node in step.sums:
             shifted = rewrite(node, lambda item: item, moved)

@@ -11,12 +11,13 @@ sum before a contraction would make three passes of two: `hoist_normalisers` div
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 from tilespec.ir.nodes import Compute, Const, Contract, Node, Program, Reduce, postorder, rewrite
 
-__all__ = ["find_online", "hoist_normalisers"]
+__all__ = ["find_online", "hoist_normalisers", "is_guard"]
 
 
 def _reads(root: Node, target: Node) -> bool:
@@ -34,7 +35,7 @@ def _is_shifted_exp(node: Node, highest: Node) -> bool:
         return (
             isinstance(inner, Compute)
             and inner.op == "sub"
-            and inner.args[1] is highest
+            and (inner.args[1] is highest or is_guard(inner.args[1], highest))
             and not _reads(inner.args[0], highest)
         )
     if node.op == "mul":
@@ -45,6 +46,22 @@ def _is_shifted_exp(node: Node, highest: Node) -> bool:
     if node.op == "div":
         return _is_shifted_exp(node.args[0], highest) and not _reads(node.args[1], highest)
     return False
+
+
+def is_guard(node: Node, highest: Node) -> bool:
+    """Whether `node` is `highest`, but 0 where that is -inf: what a softmax subtracts that survives rows of -inf."""
+    if not (isinstance(node, Compute) and node.op == "where" and node.args[1] is highest):
+        return False
+    test, _, zero = node.args
+    return (
+        isinstance(test, Compute)
+        and test.op == "ne"
+        and test.args[0] is highest
+        and isinstance(test.args[1], Const)
+        and test.args[1].value == -math.inf
+        and isinstance(zero, Const)
+        and zero.value == 0
+    )
 
 
 def find_online(roots: Sequence[Node]) -> dict[Reduce | Contract, Reduce]:
@@ -131,6 +148,9 @@ def _peel(operand: Node, product: Contract) -> tuple[Node, list[Compute]]:
 
 def _is_softmax(node: Compute) -> bool:
     top, bottom = node.args
+    if isinstance(bottom, Compute) and bottom.op == "where":
+        # 1 in the place of a sum of nothing.
+        bottom = bottom.args[1]
     return isinstance(bottom, Reduce) and bottom.op == "sum" and bottom.arg is top
 
 

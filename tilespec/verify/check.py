@@ -227,7 +227,7 @@ def _run(runner: Runner, case: Case, *, twice: bool) -> CaseResult:
     again = _again(runner, case, names, results, kept) if twice else None
     if isinstance(again, OutputNotFresh):
         return CaseResult(fault=again)
-    ratio, nudge = 0.0, Nudge(subject.reference, pristine)
+    ratio, nudge = 0.0, Nudge(subject.reference, pristine, subject.chain)
     for position, (name, result) in enumerate(zip(names, results, strict=True)):
         found = compare(
             name,

@@ -83,7 +83,7 @@ class _Run:
     @property
     def draws(self) -> int:
         """How many cases are drawn at most: some are refused, some resemble others too much."""
-        return self.wanted * 12 + 100
+        return self.wanted * 16 + 100
 
     def fails(self, case: Case | None) -> bool:
         """Judge one case, once: the answer stays the same, also where the kernel's doesn't, or Hypothesis would complain."""
@@ -138,7 +138,7 @@ class _Run:
         if not case.sizes or self.first_failure is not None:
             return False
         # Not where so few sizes are allowed that nothing else comes.
-        plenty = self.draws - self.drawn > 5 * (self.wanted - self.ran)
+        plenty = self.draws - self.drawn > 8 * (self.wanted - self.ran)
         return plenty and self.forms[case.form] > 2 + self.ran // 25
 
     def is_over(self) -> bool:

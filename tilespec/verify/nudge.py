@@ -7,14 +7,14 @@ the golden itself is not one number: it is sampled too, at inputs moved by no mo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 import torch
 from torch import Tensor
 
 from tilespec.reference.evaluate import EvaluationError
-from tilespec.verify.subject import Reference
+from tilespec.verify.subject import Arguments, Chain, Reference
 
 __all__ = ["REFUSALS", "Nudge"]
 
@@ -30,17 +30,26 @@ class Nudge:
     """Evaluates a reference beside `values`, once, and only when asked."""
 
     reference: Reference
-    values: Mapping[str, Tensor | float | int | bool]
+    values: Arguments
+    chain: Chain | None = None
     _samples: list[tuple[tuple[Tensor, ...], tuple[Tensor, ...]]] = field(default_factory=list)
     _hull: list[tuple[Tensor, ...]] = field(default_factory=list)
 
     def samples(self, position: int, elements: int) -> list[tuple[Tensor, Tensor]]:
-        """Return pairs of eager and golden of one output: more of them, the fewer elements it has."""
+        """Return pairs of eager and golden of one output: more of them, the fewer elements it has.
+
+        Of a composed function every second eager is its chain, whose tensors between kernels move as well.
+        """
         wanted = min(max(_SAMPLES // max(elements, 1), 3), 32)
         for attempt in range(len(self._samples), wanted):
-            moved = self._moved(attempt, None)
+            moved = _moved(self.values, attempt, None)
             try:
-                self._samples.append((self.reference(moved, False), self.reference(moved, True)))  # noqa: FBT003
+                golden = self.reference(moved, True)  # noqa: FBT003 - the flag asks for float64
+                self._samples.append((self.reference(moved, False), golden))  # noqa: FBT003
+                if self.chain is not None:
+                    self._samples.append(
+                        (self.chain(moved, partial(_moved, attempt=attempt, step=None)), golden)
+                    )
             except REFUSALS:
                 break
         return [(eager[position], golden[position]) for eager, golden in self._samples]
@@ -49,24 +58,25 @@ class Nudge:
         """Return goldens of one output at inputs moved by a rounding of float32."""
         for attempt in range(len(self._hull), _HULL):
             try:
-                self._hull.append(self.reference(self._moved(attempt, 2.0**-22), True))  # noqa: FBT003
+                self._hull.append(self.reference(_moved(self.values, attempt, 2.0**-22), True))  # noqa: FBT003
             except REFUSALS:
                 break
         return [golden[position] for golden in self._hull]
 
-    def _moved(self, attempt: int, step: float | None) -> dict[str, Tensor | float | int | bool]:
-        """Move every float up or down by `step` of itself in float64, or by one rounding of its own dtype."""
-        moved: dict[str, Tensor | float | int | bool] = {}
-        for name, value in self.values.items():
-            if not isinstance(value, Tensor) or not value.dtype.is_floating_point:
-                moved[name] = value
-                continue
-            generator = torch.Generator(value.device).manual_seed(attempt)
-            up = torch.rand(value.shape, generator=generator, device=value.device) < 0.5
-            size = torch.finfo(value.dtype).eps if step is None else step
-            if value.dtype == torch.float64 and step is not None:
-                size = torch.finfo(torch.float64).eps
-            wide = value.double()
-            other = torch.where(up, wide * (1 + size), wide * (1 - size))
-            moved[name] = other.to(value.dtype) if step is None else other
-        return moved
+
+def _moved(values: Arguments, attempt: int, step: float | None) -> dict[str, Tensor | float | int | bool]:
+    """Move every float up or down by `step` of itself in float64, or by one rounding of its own dtype."""
+    moved: dict[str, Tensor | float | int | bool] = {}
+    for name, value in values.items():
+        if not isinstance(value, Tensor) or not value.dtype.is_floating_point:
+            moved[name] = value
+            continue
+        generator = torch.Generator(value.device).manual_seed(attempt)
+        up = torch.rand(value.shape, generator=generator, device=value.device) < 0.5
+        size = torch.finfo(value.dtype).eps if step is None else step
+        if value.dtype == torch.float64 and step is not None:
+            size = torch.finfo(torch.float64).eps
+        wide = value.double()
+        other = torch.where(up, wide * (1 + size), wide * (1 - size))
+        moved[name] = other.to(value.dtype) if step is None else other
+    return moved

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from tilespec.reference.evaluate import evaluate
 from tilespec.reference.trace import trace_kernel
 from tilespec.syntax import parse, read_source
 from tilespec.verify.domain import input_bounds
-from tilespec.verify.subject import Arguments, Bounds, Reference, Subject
+from tilespec.verify.subject import Arguments, Bounds, Move, Reference, Subject
 
 __all__ = ["Package", "load_package"]
 
@@ -147,6 +147,11 @@ def _composed(
             if name in bounds[kernel_id]:
                 found[item.name] = bounds[kernel_id][name]
     last = final_outputs(spec, edges)
+    chain = _chain(spec, by_place, last)
+
+    def in_turn(values: Arguments, widen: bool) -> tuple[Tensor, ...]:  # noqa: FBT001 - see `Reference`
+        return chain(values, None, widen)
+
     tolerances = [
         kernel.numerics.tolerance for kernel in spec.kernels if kernel.numerics.tolerance is not None
     ]
@@ -161,9 +166,7 @@ def _composed(
         span=None,
         inputs=tuple(inputs.values()),
         outputs=tuple(item for _, item in last) if spec.end_to_end is None else (),
-        reference=_end_to_end(spec.end_to_end, inputs)
-        if spec.end_to_end is not None
-        else _chain(spec, by_place, last),
+        reference=_end_to_end(spec.end_to_end, inputs) if spec.end_to_end is not None else in_turn,
         dims=spec.dims,
         types=spec.types,
         numerics=numerics,
@@ -174,6 +177,7 @@ def _composed(
         # Between kernels values are rounded to the declared dtypes: which entry a softmax of large scores picks, whether a
         # large sum overflows and what `inf * (x - mean)` is then depend on how. Each kernel meets such inputs by itself.
         extreme=False,
+        chain=lambda values, move: chain(values, move, False),  # noqa: FBT003 - see `Reference`
         fixed=frozenset().union(*(kernel.fixed for kernel in kernels)),
     )
 
@@ -192,20 +196,22 @@ def _end_to_end(text: ReferenceText, inputs: Mapping[str, TensorSpec | ScalarSpe
 
 def _chain(
     spec: SpecFile, by_place: Mapping[tuple[str, str], Edge], last: tuple[tuple[str, TensorSpec], ...]
-) -> Reference:
-    """Return the references of the kernels one after the other, for a file without an end-to-end reference."""
+) -> Callable[[Arguments, Move | None, bool], tuple[Tensor, ...]]:
+    """Return the references of the kernels one after the other, with what each hands on moved if that is asked for."""
 
-    def reference(values: Arguments, widen: bool) -> tuple[Tensor, ...]:  # noqa: FBT001 - see `Reference`
+    def chain(values: Arguments, move: Move | None, widen: bool) -> tuple[Tensor, ...]:  # noqa: FBT001 - see `Reference`
         made: dict[tuple[str | None, str], Tensor] = {}
         for kernel_id in spec.order or tuple(kernel.id for kernel in spec.kernels):
             kernel = spec.kernel(kernel_id)
             arguments: dict[str, Tensor | float | int | bool] = {}
+            handed: dict[str, Tensor | float | int | bool] = {}
             for item in kernel.inputs:
                 edge = by_place.get((kernel_id, item.name))
                 if edge is not None and edge.producer is not None:
-                    arguments[item.name] = made[edge.producer, edge.output]
+                    handed[item.name] = made[edge.producer, edge.output]
                 else:
                     arguments[item.name] = values[edge.output if edge else item.name]
+            arguments.update(handed if move is None else move(handed))
             results = evaluate(kernel, arguments, widen=widen)
             made.update(
                 {
@@ -215,4 +221,4 @@ def _chain(
             )
         return tuple(made[kernel_id, output.name] for kernel_id, output in last)
 
-    return reference
+    return chain

@@ -12,12 +12,16 @@ from tilespec.diagnostics import SourceText, Span
 from tilespec.model.dims import Expr
 from tilespec.model.types import DimRange, Numerics, ScalarSpec, TensorSpec
 
-__all__ = ["Arguments", "Bounds", "Case", "Layout", "Reference", "Subject", "TensorCase"]
+__all__ = ["Arguments", "Bounds", "Case", "Chain", "Layout", "Move", "Reference", "Subject", "TensorCase"]
 
 Scalar = float | int | bool
 Arguments = Mapping[str, Tensor | float | int | bool]
 Reference = Callable[[Arguments, bool], tuple[Tensor, ...]]
 """Evaluates the reference; True as second argument asks for the float64 golden."""
+Move = Callable[[Arguments], Arguments]
+Chain = Callable[[Arguments, Move], tuple[Tensor, ...]]
+"""Evaluates the references of the kernels in turn, in their dtypes, and moves what each hands on: what right kernels, which
+round in other places than eager, may give."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,8 @@ class Subject:
     reference_name: str = ""
     checks_arguments: bool = True
     extreme: bool = True
+    chain: Chain | None = None
+    """For a composed function: what its kernels give one after the other, see `Chain`."""
     fixed: frozenset[str] = frozenset()
     """Scalars that the kernel was made for one value of."""
 

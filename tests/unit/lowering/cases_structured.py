@@ -111,6 +111,11 @@ def contractions() -> Iterator[Case]:
         lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m > -1),
         (*shape, real(5, 6)),
     )
+    # A row of which nothing counts gives zeros, whether a mask leaves it so or the scores.
+    nobody = torch.ones(5, 6).tril(-1)
+    yield "sdpa-nothing-kept", lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m > 0), (*shape, nobody)  # fmt: skip
+    yield "sdpa-nothing-added", lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m.log()), (*shape, nobody)  # fmt: skip
+    yield "softmax-nothing", lambda m: torch.softmax(m.log(), -1), (nobody,)
     yield "sdpa-scale", lambda q, k, v: F.scaled_dot_product_attention(q, k, v, scale=0.3), shape
     yield "sdpa-gqa", lambda q, k, v: F.scaled_dot_product_attention(q, k, v, enable_gqa=True), (real(2, 4, 5, 4), real(2, 2, 6, 4), real(2, 2, 6, 4))  # fmt: skip
     yield "attention", lambda q, k, v: torch.softmax(q @ k.mT / 2, -1) @ v, shape

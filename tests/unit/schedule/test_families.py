@@ -38,6 +38,7 @@ def mean_square(x: torch.Tensor) -> torch.Tensor:
         (lambda x, w: F.silu(x @ w) * (x @ w.flip(0)), (X, W), ["contraction"]),
         (lambda x, v: x @ v, (X, V), ["reduction"]),
         (lambda q, k, v: torch.softmax(q @ k.transpose(-1, -2), -1) @ v, (Q, Q, Q), ["attention"]),
+        (F.scaled_dot_product_attention, (Q, Q, Q), ["attention"]),
         (lambda x: x.cumsum(1), (X,), ["scan"]),
         (lambda x: x.flip(1).cumsum(1).flip(1), (X,), ["scan"]),
         # A value of everything: blocks add up shares, a second launch joins them.

@@ -12,10 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from tilespec.pipeline import BuildOptions, build_paths
 from tilespec.progress import Progress, Silent
 from tilespec.verify import VerifyOptions, VerifyReport, run, verify_packages, verify_paths
+from tilespec.verify.package import load_package
+from tilespec.verify.subject import Arguments
 from tilespec.verify.testing import check_composed, check_kernel
 
 SPEC = """\
@@ -84,6 +87,23 @@ def test_package_passes_and_says_so(built: tuple[Path, Path]):
     assert data["seed"] == 0
     assert {item["status"] for item in data["kernels"]} == {"passed"}
     assert "rows.forward" in report.table()
+
+
+def test_a_chain_moves_what_kernels_hand_on(built: tuple[Path, Path]):
+    package, _ = load_package(*built)
+    assert package is not None
+    assert package.composed is not None
+    assert package.composed.chain is not None
+    x = torch.tensor([[1.0, 3.0]])
+    handed = []
+
+    def double(values: Arguments) -> Arguments:
+        handed.append(list(values))
+        return {name: value * 2 for name, value in values.items()}
+
+    (result,) = package.composed.chain({"x": x}, double)
+    assert handed == [[], ["y"]]
+    assert torch.equal(result, torch.tensor([[5.0, 13.0]]))
 
 
 def test_equal_seeds_give_equal_reports(built: tuple[Path, Path]):

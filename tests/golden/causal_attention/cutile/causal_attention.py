@@ -69,7 +69,7 @@ def causal_attention_online_kernel(
         acc = ct.mma(weights.astype(ct.float16), v_tile, acc * scale)
         total = total * scale + ct.sum(weights, axis=1, keepdims=True)
         highest = higher
-    inverse = 1.0 / total
+    inverse = 1.0 / ct.where(total != 0.0, total, 1.0)
     ct.store(y, (bh // H, bh % H, m, 0), (acc * inverse).astype(y.dtype).reshape((1, 1, BLOCK_M, BLOCK_D)), allow_tma=TMA_STORE)
 
 
@@ -103,11 +103,11 @@ def causal_attention_row_kernel(
     product = ct.sum(q_tile.astype(ct.float32) * k_tile.astype(ct.float32), axis=2, keepdims=True)
     selected = ct.where((n_index - m) <= 0, product * ct.rsqrt(D.astype(ct.float32)), -float("inf"))
     highest = ct.max(ct.where(n_index < S, selected, -float("inf")), axis=1, keepdims=True, propagate_nan=True)
-    weights = ct.exp(selected - highest)
+    weights = ct.exp(selected - ct.where(highest != -float("inf"), highest, 0.0))
     v_tile = ct.load(v, (bh // H, bh % H, d, 0), (1, 1, BLOCK_D, BLOCK_N), order=(0, 1, 3, 2), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_D, BLOCK_N, 1))
     product_2 = ct.sum(ct.where(n_index < S, weights * v_tile.astype(ct.float32), 0.0), axis=1, keepdims=True)
     total = ct.sum(ct.where(n_index < S, weights, 0.0), axis=1, keepdims=True)
-    ct.store(y, (bh // H, bh % H, m, d), (product_2 / total).astype(y.dtype).reshape((1, 1, 1, BLOCK_D)), allow_tma=TMA_STORE)
+    ct.store(y, (bh // H, bh % H, m, d), (product_2 / ct.where(total != 0.0, total, 1.0)).astype(y.dtype).reshape((1, 1, 1, BLOCK_D)), allow_tma=TMA_STORE)
 
 
 @ct.kernel(occupancy=2)
@@ -162,7 +162,7 @@ def causal_attention_long_row_kernel(
         acc = acc * scale + weights * v_wide
         total = total * scale + weights
         highest = higher
-    ct.store(y, (bh // H, bh % H, m, d), (acc / total).astype(y.dtype).reshape((1, 1, 1, BLOCK_D)), allow_tma=TMA_STORE)
+    ct.store(y, (bh // H, bh % H, m, d), (acc / ct.where(total != 0.0, total, 1.0)).astype(y.dtype).reshape((1, 1, 1, BLOCK_D)), allow_tma=TMA_STORE)
 
 
 causal_attention_wide_row_kernel = causal_attention_row_kernel.replace_hints(occupancy=2)
