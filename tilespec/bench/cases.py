@@ -12,12 +12,14 @@ its process is recorded as such, and the next one gets a fresh process.
 from __future__ import annotations
 
 import argparse
+import fcntl
 import gc
 import json
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,13 +35,13 @@ from tilespec.child import Child
 from tilespec.model.types import ScalarSpec, TensorSpec
 from tilespec.syntax import read_source
 from tilespec.verify.check import call_arguments, exact_float32
-from tilespec.verify.load import load_runner
+from tilespec.verify.load import Runner, load_runner
 from tilespec.verify.package import Package, load_package
 from tilespec.verify.report import VerifyOptions
 from tilespec.verify.run import verify_packages
 from tilespec.verify.subject import Subject
 
-__all__ = ["CaseOptions", "benchmark_inputs", "build", "main", "read_raw", "run_phase", "worst_error"]
+__all__ = ["CaseOptions", "benchmark_inputs", "build", "main", "read_raw", "run_phase", "turn", "worst_error"]
 
 Record = dict[str, Any]
 _CHUNK = 1 << 26
@@ -49,7 +51,10 @@ _TOLERANCE = 1e-4
 
 @dataclass(frozen=True)
 class CaseOptions:
-    """What each file may cost: `cases` of a kernel, `share` seconds of verification, `seconds` of timing."""
+    """What each file may cost: `cases` of a kernel, `share` seconds of verification, `seconds` of timing.
+
+    Processes that bench at a time take turns at the GPU through the file `lock`; only compilers run beside each other.
+    """
 
     build_dir: Path = Path("build")
     cases: int = 4
@@ -57,6 +62,7 @@ class CaseOptions:
     seconds: float = 0.5
     compiled: bool = True
     target: str = "sm_90"
+    lock: Path | None = None
 
 
 def read_raw(paths: Sequence[Path]) -> dict[tuple[str, str], Record]:
@@ -219,13 +225,65 @@ def bench_case(file: Path, options: CaseOptions) -> Record:
 def _bench(package: Package, subject: Subject, sizes: Mapping[str, int], options: CaseOptions) -> Record:
     record: Record = {"status": "passed", "sizes": dict(sizes), "findings": []}
     runner = load_runner(subject, "cuda")
+    reference = reference_function(package, subject)
+    if reference is None:
+        return record | {"status": "failed", "findings": ["no reference to compare with"]}
+    compiled = _compile(runner, reference, sizes, options, record["findings"])
+    with turn(options.lock):
+        return record | _measure(runner, reference, compiled, sizes, options)
+
+
+@contextmanager
+def turn(lock: Path | None) -> Iterator[None]:
+    """Wait until no other process is at the GPU."""
+    if lock is None:
+        yield
+        return
+    with lock.open("w") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        yield
+
+
+def _compile(
+    runner: Runner,
+    reference: Callable[..., Any],
+    sizes: Mapping[str, int],
+    options: CaseOptions,
+    findings: list[str],
+) -> Callable[..., Any] | None:
+    """Launch once, so that the kernels are compiled; return the reference through torch's compiler, if it takes it."""
+    values = benchmark_inputs(runner.subject.inputs, sizes, "cuda")
+    tensors, named = call_arguments(runner, values)
+    runner.call(*tensors, **named)
+    compiled: Callable[..., Any] | None = None
+    if options.compiled:
+        torch.compiler.reset()
+        compiled = torch.compile(reference, dynamic=False)
+        try:
+            compiled(**values)
+        except Exception as error:  # noqa: BLE001 - whatever torch's compiler raises is no fault of ours
+            findings.append(f"torch.compile: {type(error).__name__}")
+            compiled = None
+    torch.cuda.synchronize()
+    del values, tensors, named
+    torch.cuda.empty_cache()
+    return compiled
+
+
+def _measure(
+    runner: Runner,
+    reference: Callable[..., Any],
+    compiled: Callable[..., Any] | None,
+    sizes: Mapping[str, int],
+    options: CaseOptions,
+) -> Record:
+    """Compare results with eager's and the golden, then time what there is."""
+    record: Record = {}
+    subject = runner.subject
     values = benchmark_inputs(subject.inputs, sizes, "cuda")
     tensors, named = call_arguments(runner, values)
     results = _tuple(runner.call(*tensors, **named))
     torch.cuda.synchronize()
-    reference = reference_function(package, subject)
-    if reference is None:
-        return record | {"status": "failed", "findings": ["no reference to compare with"]}
     eager = _tuple(reference(**values))
     record["error to eager"] = _errors(results, eager)
     record |= _golden(subject, values, results, eager)
@@ -233,23 +291,15 @@ def _bench(package: Package, subject: Subject, sizes: Mapping[str, int], options
     allowed = max(1.0, 2 * record["eager error"][0]) if "eager error" in record else 1.0
     error: list[float] = record["error"] if "error" in record else record["error to eager"]
     if error[0] > allowed:
-        record |= {
-            "status": "failed",
-            "findings": [f"error {error[0]:.3g} of the bound, {allowed:.3g} allowed"],
-        }
+        findings = [f"error {error[0]:.3g} of the bound, {allowed:.3g} allowed"]
+        record |= {"status": "failed", "findings": findings}
     torch.cuda.empty_cache()
     candidates: dict[str, Callable[[], object]] = {
         "tilespec": lambda: runner.call(*tensors, **named),
         "eager": lambda: reference(**values),
     }
-    if options.compiled:
-        torch.compiler.reset()
-        compiled = torch.compile(reference, dynamic=False)
-        try:
-            compiled(**values)
-            candidates["compile"] = lambda: compiled(**values)
-        except Exception as error:  # noqa: BLE001 - whatever torch's compiler raises is no fault of ours
-            record["findings"].append(f"torch.compile: {type(error).__name__}")
+    if compiled is not None:
+        candidates["compile"] = lambda: compiled(**values)
     times = gpu_times(candidates, seconds=options.seconds, rounds=100)
     record["microseconds"] = {name: round(timing.median, 2) for name, timing in times.items()}
     return record
@@ -391,10 +441,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seconds", type=float, default=0.5, help="seconds of timing for a file")
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
     parser.add_argument("--target", default="sm_90")
+    parser.add_argument("--lock", type=Path, help="a file through which processes take turns at the GPU")
     given = parser.parse_args(arguments)
     files = collect(given.places)
     options = CaseOptions(
-        given.out, given.cases, given.share, given.seconds, compiled=not given.no_compile, target=given.target
+        given.out,
+        given.cases,
+        given.share,
+        given.seconds,
+        compiled=not given.no_compile,
+        target=given.target,
+        lock=given.lock,
     )
     if given.phase:
         for record in run_phase(

@@ -107,10 +107,10 @@ class _Prepared:
     def make(cls, values, full):
         """Return the launches for these arguments, or None where a call has to work them out anew.
 
-        That is so off the current device, during the capture of a graph, which would outlive the intermediate tensors, and
-        where arguments share memory, so that a view has no one owner.
+        That is so off the current device, during the capture of a graph, which would outlive the intermediate tensors, where
+        arguments share memory, so that a view has no one owner, and with a torch that lacks what makes this fast.
         """
-        if not values or not all(isinstance(value, torch.Tensor) and value.is_cuda for value in values):
+        if not _fast or not values or not all(isinstance(value, torch.Tensor) and value.is_cuda for value in values):
             return None
         index = values[0].device.index
         if index != torch.cuda.current_device() or torch.cuda.is_current_stream_capturing():
@@ -124,7 +124,9 @@ class _Prepared:
         self = cls()
         self.index = index
         self.place = (get_ident(), torch._C._cuda_getCurrentRawStream(index), index)
-        self.forms = [(value.shape, value.stride(), value.dtype, value.device) for value in values]
+        self.count = len(values)
+        unknown = [[None] * value.dim() for value in values]
+        self.guards = _guards.TensorGuards(*values, dynamic_dims_sizes=unknown, dynamic_dims_strides=unknown)
         self.makers = tuple((tuple(result.shape), result.stride(), result.dtype) for result in results)
         self.static, self.views, picks = [], [], []
         for grid, kernel, arguments in launches:
@@ -140,16 +142,17 @@ class _Prepared:
                 base = moving[owner]
                 offset = argument.storage_offset() - base.storage_offset()
                 same = argument.shape == base.shape and argument.stride() == base.stride() and offset == 0
-                # Without an offset `as_strided` takes that of the tensor itself, and costs less.
                 view = (owner, None if same else (tuple(argument.shape), argument.stride(), offset))
                 if view not in self.views:
                     self.views.append(view)
                 pick.append((1, self.views.index(view)))
             picks.append((grid, kernel, pick))
-        self.launches = tuple(
-            (grid, kernel, itemgetter(*(place + kind * len(self.static) for kind, place in pick)))
-            for grid, kernel, pick in picks
-        )
+        self.launches = []
+        for grid, kernel, pick in picks:
+            # What no view is part of is ready; the rest is picked from the pool in every call.
+            ready = None if any(kind for kind, _ in pick) else tuple(self.static[place] for _, place in pick)
+            getter = itemgetter(*(place + kind * len(self.static) for kind, place in pick))
+            self.launches.append((grid, kernel, ready, getter))
         return self
 
     def run(self, values):
@@ -157,28 +160,19 @@ class _Prepared:
         stream = torch._C._cuda_getCurrentRawStream(self.index)
         if self.place != (get_ident(), stream, torch._C._cuda_getDevice()):
             return None
-        try:
-            forms = [(value.shape, value.stride(), value.dtype, value.device) for value in values]
-        except AttributeError:
+        if len(values) != self.count or not self.guards.check(*values) or torch._C._cuda_isCurrentStreamCapturing():
             return None
-        if forms != self.forms or torch._C._cuda_isCurrentStreamCapturing():
-            return None
-        results = [_empty(shape, stride, dtype) for shape, stride, dtype in self.makers]
+        results = [_guards._empty_strided_cuda(*form) for form in self.makers]
         owners = (*values, *results)
-        pool = list(self.static)
+        pool = self.static.copy()
         for owner, form in self.views:
             base = owners[owner]
-            if form is not None:
-                shape, stride, offset = form
-                if offset:
-                    base = base.as_strided(shape, stride, base.storage_offset() + offset)
-                else:
-                    base = base.as_strided(shape, stride)
-            pool.append(base)
-        for grid, kernel, pick in self.launches:
-            ct.launch(stream, grid, kernel, pick(pool))
+            pool.append(base if form is None else _guards._reinterpret_tensor(base, *form))
+        for grid, kernel, ready, pick in self.launches:
+            ct.launch(stream, grid, kernel, ready or pick(pool))
         return results
 
 
-# What `torch.compile` allocates with: the call that costs the host least.
-_empty = torch._C._dynamo.guards._empty_strided_cuda if torch.cuda.is_available() else None
+# What `torch.compile` checks, allocates and makes views with: the calls that cost the host least.
+_guards = torch._C._dynamo.guards
+_fast = all(hasattr(_guards, name) for name in ("TensorGuards", "_empty_strided_cuda", "_reinterpret_tensor"))

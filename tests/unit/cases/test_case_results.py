@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 from pathlib import Path
 
 import pytest
 import torch
 
-from tilespec.bench.cases import CaseOptions, benchmark_inputs, collect, read_raw, run_phase, worst_error
+from tilespec.bench.cases import (
+    CaseOptions,
+    benchmark_inputs,
+    collect,
+    read_raw,
+    run_phase,
+    turn,
+    worst_error,
+)
 from tilespec.bench.cases_page import page
 from tilespec.diagnostics import SourceText
 from tilespec.model import build_model
@@ -102,3 +111,11 @@ def test_files_and_folders_are_collected_in_order():
     found = collect([RELU.parent])
     assert found == sorted(found)
     assert RELU in found
+
+
+def test_one_process_at_a_time_is_at_the_gpu(tmp_path: Path):
+    lock = tmp_path / "gpu.lock"
+    with turn(lock), lock.open("w") as other, pytest.raises(BlockingIOError):
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with lock.open("w") as other:
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from torch.nn import functional
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from tests.unit.reference.making import kernel
 from tilespec.reference.evaluate import EvaluationError, evaluate
@@ -81,3 +82,14 @@ def test_running_statistics_are_not_written():
     torch.testing.assert_close(found, functional.batch_norm(x, None, None, training=True))
     assert mean.tolist() == [0.0] * 3
     assert var.tolist() == [1.0] * 3
+
+
+def test_what_a_mask_hides_does_not_reach_the_golden():
+    # One of torch's implementations adds -inf to the score of a hidden key, and inf - inf is NaN.
+    code = "def reference_t(q, k, v):\n    return F.scaled_dot_product_attention(q, k, v, is_causal=True)\n"
+    q, k, v = torch.ones(1, 2, 4), torch.ones(1, 2, 4), torch.ones(1, 2, 4)
+    k[0, 1] = float("inf")
+    with sdpa_kernel(SDPBackend.MATH):
+        (found,) = evaluate(code, {"q": q, "k": k, "v": v}, widen=True)
+    assert torch.equal(found[0, 0], v[0, 0].double())
+    assert found[0, 1].isnan().all()
