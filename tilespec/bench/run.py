@@ -8,9 +8,10 @@ import platform
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import wraps
 from importlib import metadata
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import cuda.tile as ct
@@ -23,6 +24,7 @@ from tilespec.bench.report import BenchReport, HostRow, Row
 from tilespec.diagnostics import Diagnostic
 from tilespec.model.types import SpecFile
 from tilespec.progress import Progress, Silent
+from tilespec.reference import allow
 from tilespec.verify.check import arguments, call_arguments, exact_float32
 from tilespec.verify.load import import_generated, load_runner
 from tilespec.verify.package import Package, load_package
@@ -147,12 +149,37 @@ def _case(subject: Subject, sizes: Mapping[str, int]) -> Case:
 
 
 def reference_function(package: Package, subject: Subject) -> Callable[..., Any] | None:
-    """Return the function of the generated `reference.py`; for the composed function the one that is no kernel's."""
+    """Return the function of the generated `reference.py`; for the composed function the one that is no kernel's.
+
+    Where the module makes tensors, they are made on the GPU.
+    """
     module = import_generated(package.directory / "reference.py", package.directory)
+    found = _function(module, package, subject)
+    if found is None or not _makes_tensors(module):
+        return found
+
+    @wraps(found)
+    def on_gpu(*args: object, **kwargs: object) -> object:
+        # It costs every call of torch a little, so others go without.
+        with torch.device("cuda"):
+            return found(*args, **kwargs)
+
+    return on_gpu
+
+
+def _makes_tensors(module: ModuleType) -> bool:
+    return any(
+        not allow.FACTORIES.isdisjoint(item.__code__.co_names)
+        for item in vars(module).values()
+        if isinstance(item, FunctionType)
+    )
+
+
+def _function(module: ModuleType, package: Package, subject: Subject) -> Callable[..., Any] | None:
     kernels = {f"reference_{kernel.id}" for kernel in package.spec.kernels}
     if subject.reference_name:
-        found: Callable[..., Any] | None = getattr(module, subject.reference_name, None)
-        return found
+        named: Callable[..., Any] | None = getattr(module, subject.reference_name, None)
+        return named
     others = [name for name in vars(module) if name.startswith("reference_") and name not in kernels]
     return getattr(module, others[-1]) if others else None
 

@@ -11,6 +11,7 @@ __all__ = [
     "BUILTINS",
     "CONSTANTS",
     "DTYPES",
+    "FACTORIES",
     "FUNCTIONAL",
     "INFO_ATTRIBUTES",
     "LIMITS",
@@ -73,7 +74,7 @@ _VIEWS = """
     unbind unflatten unsqueeze vander vsplit vstack channel_shuffle
 """
 
-_FACTORIES = """
+_MAKERS = """
     arange empty empty_like eye full full_like linspace logspace ones ones_like scalar_tensor tensor zeros zeros_like
     bartlett_window blackman_window hamming_window hann_window as_tensor
 """
@@ -87,7 +88,9 @@ _NEURAL = """
     threshold lstm_cell gru_cell rnn_relu_cell rnn_tanh_cell
 """
 
-TORCH = _names(_UNARY + _BINARY + _REDUCTIONS + _PRODUCTS + _VIEWS + _FACTORIES + _QUERIES + _NEURAL)
+FACTORIES = _names(_MAKERS + " tril_indices triu_indices")
+"""Functions of torch that make tensors, on the default device unless told otherwise."""
+TORCH = _names(_UNARY + _BINARY + _REDUCTIONS + _PRODUCTS + _VIEWS + _MAKERS + _QUERIES + _NEURAL)
 
 FUNCTIONAL = _names(
     """

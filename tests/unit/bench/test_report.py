@@ -10,7 +10,7 @@ import torch
 
 from tilespec.bench.measure import Timing, captured_launches, gpu_times
 from tilespec.bench.report import BenchReport, HostRow, Row, markdown
-from tilespec.bench.run import BenchOptions, bench_sizes, composed_module
+from tilespec.bench.run import BenchOptions, bench_sizes, composed_module, reference_function
 from tilespec.model import build_model
 from tilespec.pipeline import BuildOptions, build_paths
 from tilespec.syntax import parse, read_source
@@ -108,3 +108,26 @@ def test_gpu_times():
     x = torch.ones(1 << 20, device="cuda")
     times = gpu_times({"add": lambda: x + 1, "again": lambda: x + 1}, seconds=0.1, rounds=20)
     assert times["add"].samples >= 5
+
+
+@pytest.mark.parametrize(
+    ("body", "wrapped"),
+    [
+        ("    return x + 1\n", False),
+        ("    return x + torch.ones(x.shape[0])\n", True),
+        ("    return helper(x)\n\n\ndef helper(x):\n    return torch.arange(x.shape[0]) + x\n", True),
+    ],
+)
+def test_a_reference_that_makes_tensors_makes_them_on_the_gpu(body: str, *, wrapped: bool, tmp_path: Path):
+    spec = tmp_path / "add.tilespec"
+    spec.write_text(
+        "KERNEL SPEC: add\nDescription: Adds.\nOperations: [add]\nInputs:\n  - x: shape=(M,), dtype=float32\n"
+        "Outputs:\n  - y: shape=(M,), dtype=float32\nDependencies: none\nPyTorch Reference:\n"
+        f"def reference_add(x):\n{body}"
+    )
+    assert [item.message for item in build_paths([spec], BuildOptions(out=tmp_path)).findings] == []
+    package, _ = load_package(spec, tmp_path / "add")
+    assert package is not None
+    found = reference_function(package, package.kernels[0])
+    assert found is not None
+    assert hasattr(found, "__wrapped__") is wrapped
