@@ -18,7 +18,6 @@ from tilespec.schedule.common import (
 )
 from tilespec.schedule.online import find_online
 from tilespec.schedule.plan import AxisPlan, Cover, Decline, KernelPlan, Role
-from tilespec.schedule.reduction import reduction
 
 __all__ = ["attention"]
 
@@ -78,29 +77,40 @@ def attention(program: Program) -> list[KernelPlan] | Decline:
     )
     wide = scores.operand == "float32"
     stored = stored_axes(program)
-    axes = [AxisPlan(item, Role.SCALAR) for item in stored if item not in {row, column}]
-    axes.append(AxisPlan(row, Role.TILE, Cover(64 if wide else 128, least=16)))
-    axes.append(AxisPlan(column, Role.FULL, Cover(least=16)))
-    axes.append(AxisPlan(inner, Role.FULL, Cover(least=16)))
+    outside = [AxisPlan(item, Role.SCALAR) for item in stored if item not in {row, column}]
+    outside.append(AxisPlan(row, Role.TILE, Cover(64 if wide else 128, least=16)))
     until = _last_key(scores, program, row, key)
-    axes.append(AxisPlan(key, Role.LOOP, Cover(32 if wide else 128, least=16), until=until, peeled=True))
-    plan = make_plan(
-        "attention",
-        program,
-        axes,
-        [(row, column), (row, key), (key, column), (row, inner), (inner, key)],
-        "online",
-        hints=(("num_worker_warps", 8),),
-        condition=const(_HEAD_LIMIT) - column.extent - inner.extent + _HEAD_LIMIT,
-    )
-    plan = replace(plan, tensor_core=((scores, row, key, inner), (outer, row, column, key)))
-    room = None if plan.condition is None else plan.condition.value
-    if room is not None and room < 0:
-        return Decline("attention", "its heads are too wide for one tile")
-    if room is not None:
-        return [replace(plan, condition=None)]
-    rest = reduction(program)
-    return Decline("attention", rest.reason) if isinstance(rest, Decline) else [plan, *rest]
+    keys_plan = AxisPlan(key, Role.LOOP, Cover(32 if wide else 128, least=16), until=until, peeled=True)
+    heads = {
+        "online": [
+            AxisPlan(column, Role.FULL, Cover(least=16)),
+            AxisPlan(inner, Role.FULL, Cover(least=16)),
+        ],
+        # Blocks share the columns of a wide head, and each adds up all of its scores, part by part.
+        "wide_head": [
+            AxisPlan(column, Role.TILE, Cover(_HEAD_LIMIT, least=16)),
+            AxisPlan(inner, Role.LOOP, Cover(64, least=16)),
+        ],
+    }
+    room = const(_HEAD_LIMIT) - column.extent - inner.extent + _HEAD_LIMIT
+    plans = [
+        replace(
+            make_plan(
+                "attention",
+                program,
+                [*outside, *head, keys_plan],
+                [(row, column), (row, key), (key, column), (row, inner), (inner, key)],
+                name,
+                hints=(("num_worker_warps", 8),),
+                condition=room if name == "online" else None,
+            ),
+            tensor_core=((scores, row, key, inner), (outer, row, column, key)),
+        )
+        for name, head in heads.items()
+    ]
+    if room.value is None:
+        return plans
+    return [replace(plans[0], condition=None)] if room.value >= 0 else plans[1:]
 
 
 def _last_key(

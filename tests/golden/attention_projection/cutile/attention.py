@@ -72,100 +72,79 @@ def attention_online_kernel(
     ct.store(context, (b, m, h, 0), context_2.astype(context.dtype).reshape((1, BLOCK_M, 1, BLOCK_D)), allow_tma=TMA_STORE)
 
 
-@ct.kernel(occupancy=4)
-def attention_row_kernel(
+@ct.kernel(num_worker_warps=8)
+def attention_wide_head_kernel(
     qkv,
     context,
     scale,
     B,
-    S,
     H,
+    S,
     Dh,
+    BLOCK_M: ct.Constant[int],
     BLOCK_D: ct.Constant[int],
+    BLOCK_E: ct.Constant[int],
     BLOCK_N: ct.Constant[int],
-    BLOCK_E: ct.Constant[int],
     TMA_STORE: ct.Constant[bool],
 ):
     """Write context[b, m, h, d]."""
     block = ct.bid(0)
+    m_tiles = ct.cdiv(S, BLOCK_M)
     d_tiles = ct.cdiv(Dh, BLOCK_D)
     d = block % d_tiles
     block = block // d_tiles
+    m = block % m_tiles
+    block = block // m_tiles
     h = block % H
     block = block // H
-    m = block % S
-    block = block // S
     b = block
-    qkv_tile = ct.load(qkv, (b, m, 0, h, 0), (1, 1, 1, 1, BLOCK_E), padding_mode=ct.PaddingMode.ZERO).reshape((1, 1, BLOCK_E))
-    qkv_tile_2 = ct.load(qkv, (b, 0, 1, h, 0), (1, BLOCK_N, 1, 1, BLOCK_E), padding_mode=ct.PaddingMode.ZERO).reshape((1, BLOCK_N, BLOCK_E))
-    # 62: scores = q @ k.transpose(-2, -1) * scale
-    product = ct.sum(qkv_tile.astype(ct.float32) * qkv_tile_2.astype(ct.float32), axis=2, keepdims=True)
-    scores = product * scale
-    n_index = ct.arange(BLOCK_N, dtype=ct.int32)[None, :, None]
-    # 63: context = torch.softmax(scores, dim=-1) @ v
-    highest = ct.max(ct.where(n_index < S, scores, -float("inf")), axis=1, keepdims=True, propagate_nan=True)
-    weights = ct.exp(scores - highest)
-    qkv_tile_3 = ct.load(qkv, (b, 2, h, d, 0), (1, 1, 1, BLOCK_D, BLOCK_N), order=(0, 2, 3, 4, 1), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_D, BLOCK_N, 1))
-    product_2 = ct.sum(ct.where(n_index < S, weights * qkv_tile_3.astype(ct.float32), 0.0), axis=1, keepdims=True)
-    total = ct.sum(ct.where(n_index < S, weights, 0.0), axis=1, keepdims=True)
-    context_2 = product_2 / total
-    ct.store(context, (b, m, h, d), context_2.astype(context.dtype).reshape((1, 1, 1, BLOCK_D)), allow_tma=TMA_STORE)
-
-
-@ct.kernel(occupancy=2)
-def attention_long_row_kernel(
-    qkv,
-    context,
-    scale,
-    B,
-    S,
-    H,
-    Dh,
-    BLOCK_D: ct.Constant[int],
-    BLOCK_E: ct.Constant[int],
-    TMA_STORE: ct.Constant[bool],
-):
-    """Write context[b, m, h, d]."""
-    block = ct.bid(0)
-    d_tiles = ct.cdiv(Dh, BLOCK_D)
-    d = block % d_tiles
-    block = block // d_tiles
-    h = block % H
-    block = block // H
-    m = block % S
-    block = block // S
-    b = block
-    highest = ct.full((1, 1), -float("inf"), dtype=ct.float32)
-    acc = ct.zeros((BLOCK_D, 1), dtype=ct.float32)
-    total = ct.zeros((1, 1), dtype=ct.float32)
-    for n in range(S):
-        acc_2 = ct.zeros((1, BLOCK_E), dtype=ct.float32)
+    highest = ct.full((BLOCK_M, 1), -float("inf"), dtype=ct.float32)
+    acc = ct.zeros((BLOCK_M, BLOCK_D), dtype=ct.float32)
+    total = ct.zeros((BLOCK_M, 1), dtype=ct.float32)
+    clear = S // BLOCK_N
+    for n in range(clear):
+        acc_2 = ct.zeros((BLOCK_M, BLOCK_N), dtype=ct.float32)
         for e in range(ct.cdiv(Dh, BLOCK_E)):
-            qkv_tile = ct.load(qkv, (b, m, 0, h, e), (1, 1, 1, 1, BLOCK_E), padding_mode=ct.PaddingMode.ZERO).reshape((1, BLOCK_E))
-            qkv_wide = qkv_tile.astype(ct.float32)
-            qkv_tile_2 = ct.load(qkv, (b, n, 1, h, e), (1, 1, 1, 1, BLOCK_E), padding_mode=ct.PaddingMode.ZERO).reshape((1, BLOCK_E))
-            qkv_wide_2 = qkv_tile_2.astype(ct.float32)
+            qkv_tile = ct.load(qkv, (b, m, 0, h, e), (1, BLOCK_M, 1, 1, BLOCK_E), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_M, BLOCK_E))
+            qkv_tile_2 = ct.load(qkv, (b, 1, h, e, n), (1, 1, 1, BLOCK_E, BLOCK_N), order=(0, 2, 3, 4, 1), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_E, BLOCK_N))
             # 62: scores = q @ k.transpose(-2, -1) * scale
-            acc_2 = acc_2 + qkv_wide * qkv_wide_2
-        product = ct.sum(acc_2, axis=1, keepdims=True)
+            acc_2 = ct.mma(qkv_tile, qkv_tile_2, acc_2)
         # 62: scores = q @ k.transpose(-2, -1) * scale
-        scores = product * scale
+        scores = acc_2 * scale
         # 63: context = torch.softmax(scores, dim=-1) @ v
-        higher = ct.maximum(highest, scores, propagate_nan=True)
+        higher = ct.maximum(highest, ct.max(scores, axis=1, keepdims=True, propagate_nan=True), propagate_nan=True)
         shift = ct.where(higher == -float("inf"), 0.0, higher)
         scale_2 = ct.exp(highest - shift)
         weights = ct.exp(scores - shift)
-        qkv_tile_3 = ct.load(qkv, (b, n, 2, h, d), (1, 1, 1, 1, BLOCK_D), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_D, 1))
-        qkv_wide_3 = qkv_tile_3.astype(ct.float32)
-        acc = acc * scale_2 + weights * qkv_wide_3
-        total = total * scale_2 + weights
+        qkv_tile_3 = ct.load(qkv, (b, n, 2, h, d), (1, BLOCK_N, 1, 1, BLOCK_D), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_N, BLOCK_D))
+        acc = ct.mma(weights.astype(ct.float16), qkv_tile_3, acc * scale_2)
+        total = total * scale_2 + ct.sum(weights, axis=1, keepdims=True)
+        highest = higher
+    for n in range(clear, ct.cdiv(S, BLOCK_N)):
+        acc_2 = ct.zeros((BLOCK_M, BLOCK_N), dtype=ct.float32)
+        for e in range(ct.cdiv(Dh, BLOCK_E)):
+            qkv_tile = ct.load(qkv, (b, m, 0, h, e), (1, BLOCK_M, 1, 1, BLOCK_E), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_M, BLOCK_E))
+            qkv_tile_2 = ct.load(qkv, (b, 1, h, e, n), (1, 1, 1, BLOCK_E, BLOCK_N), order=(0, 2, 3, 4, 1), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_E, BLOCK_N))
+            # 62: scores = q @ k.transpose(-2, -1) * scale
+            acc_2 = ct.mma(qkv_tile, qkv_tile_2, acc_2)
+        # 62: scores = q @ k.transpose(-2, -1) * scale
+        scores = acc_2 * scale
+        n_index = (n * BLOCK_N + ct.arange(BLOCK_N, dtype=ct.int32))[None, :]
+        # 63: context = torch.softmax(scores, dim=-1) @ v
+        masked = ct.where(n_index < S, scores, -float("inf"))
+        higher = ct.maximum(highest, ct.max(masked, axis=1, keepdims=True, propagate_nan=True), propagate_nan=True)
+        shift = ct.where(higher == -float("inf"), 0.0, higher)
+        scale_2 = ct.exp(highest - shift)
+        difference = masked - shift
+        weights = ct.exp(difference)
+        qkv_tile_3 = ct.load(qkv, (b, n, 2, h, d), (1, BLOCK_N, 1, 1, BLOCK_D), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_N, BLOCK_D))
+        acc = ct.mma(weights.astype(ct.float16), qkv_tile_3, acc * scale_2)
+        total = total * scale_2 + ct.sum(weights, axis=1, keepdims=True)
         highest = higher
     # 63: context = torch.softmax(scores, dim=-1) @ v
-    context_2 = acc / total
-    ct.store(context, (b, m, h, d), context_2.astype(context.dtype).reshape((1, 1, 1, BLOCK_D)), allow_tma=TMA_STORE)
-
-
-attention_wide_row_kernel = attention_row_kernel.replace_hints(occupancy=2)
+    inverse = 1.0 / total
+    context_2 = acc * inverse
+    ct.store(context, (b, m, h, d), context_2.astype(context.dtype).reshape((1, BLOCK_M, 1, BLOCK_D)), allow_tma=TMA_STORE)
 
 
 def _cover(extent):
@@ -210,29 +189,15 @@ def _plan(qkv):
         kernel = attention_online_kernel
         TMA_STORE = (2*B*Dh*H*S) % 16 == 0
         constants = (B, H, S, BLOCK_M, BLOCK_D, BLOCK_E, BLOCK_N, TMA_STORE)
-    elif 0 < Dh*S <= 4096:
-        BLOCK_N = _cover(S)
-        BLOCK_E = _cover(Dh)
-        BLOCK_D = min(_cover(Dh), max(1, 2048 // BLOCK_N // BLOCK_E))
-        grid = (B * S * H * ct.cdiv(Dh, BLOCK_D), 1, 1)
-        kernel = attention_row_kernel
-        TMA_STORE = (2*B*Dh*H*S) % 16 == 0
-        constants = (B, S, H, Dh, BLOCK_D, BLOCK_N, BLOCK_E, TMA_STORE)
-    elif 0 < Dh*S <= 8192:
-        BLOCK_N = _cover(S)
-        BLOCK_E = _cover(Dh)
-        BLOCK_D = min(_cover(Dh), max(1, 2048 // BLOCK_N // BLOCK_E))
-        grid = (B * S * H * ct.cdiv(Dh, BLOCK_D), 1, 1)
-        kernel = attention_wide_row_kernel
-        TMA_STORE = (2*B*Dh*H*S) % 16 == 0
-        constants = (B, S, H, Dh, BLOCK_D, BLOCK_N, BLOCK_E, TMA_STORE)
     else:
-        BLOCK_E = min(4096, _cover(Dh))
-        BLOCK_D = min(_cover(Dh), max(1, 4096 // BLOCK_E))
-        grid = (B * S * H * ct.cdiv(Dh, BLOCK_D), 1, 1)
-        kernel = attention_long_row_kernel
+        BLOCK_M = max(16, min(128, _cover(S)))
+        BLOCK_D = max(16, min(256, _cover(Dh)))
+        BLOCK_E = max(16, min(64, _cover(Dh)))
+        BLOCK_N = max(16, min(128, _cover(S)))
+        grid = (B * H * ct.cdiv(S, BLOCK_M) * ct.cdiv(Dh, BLOCK_D), 1, 1)
+        kernel = attention_wide_head_kernel
         TMA_STORE = (2*B*Dh*H*S) % 16 == 0
-        constants = (B, S, H, Dh, BLOCK_D, BLOCK_E, TMA_STORE)
+        constants = (B, H, S, Dh, BLOCK_M, BLOCK_D, BLOCK_E, BLOCK_N, TMA_STORE)
     device = qkv.device
     return device, B, S, H, Dh, grid, kernel, constants
 

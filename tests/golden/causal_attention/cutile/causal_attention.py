@@ -73,8 +73,8 @@ def causal_attention_online_kernel(
     ct.store(y, (bh // H, bh % H, m, 0), (acc * inverse).astype(y.dtype).reshape((1, 1, BLOCK_M, BLOCK_D)), allow_tma=TMA_STORE)
 
 
-@ct.kernel(occupancy=4)
-def causal_attention_row_kernel(
+@ct.kernel(num_worker_warps=8)
+def causal_attention_wide_head_kernel(
     q,
     k,
     v,
@@ -83,89 +83,69 @@ def causal_attention_row_kernel(
     H,
     S,
     D,
+    BLOCK_M: ct.Constant[int],
     BLOCK_D: ct.Constant[int],
+    BLOCK_E: ct.Constant[int],
     BLOCK_N: ct.Constant[int],
-    BLOCK_E: ct.Constant[int],
     TMA_STORE: ct.Constant[bool],
 ):
     """Write y[bh // H, bh % H, m, d]."""
     block = ct.bid(0)
+    m_tiles = ct.cdiv(S, BLOCK_M)
     d_tiles = ct.cdiv(D, BLOCK_D)
     d = block % d_tiles
     block = block // d_tiles
-    m = block % S
-    block = block // S
+    m = block % m_tiles
+    block = block // m_tiles
     bh = block
-    n_index = ct.arange(BLOCK_N, dtype=ct.int32)[None, :, None]
-    q_tile = ct.load(q, (bh // H, bh % H, m, 0), (1, 1, 1, BLOCK_E), padding_mode=ct.PaddingMode.ZERO).reshape((1, 1, BLOCK_E))
-    k_tile = ct.load(k, (bh // H, bh % H, 0, 0), (1, 1, BLOCK_N, BLOCK_E), padding_mode=ct.PaddingMode.ZERO).reshape((1, BLOCK_N, BLOCK_E))
-    # 32: return F.scaled_dot_product_attention(q, k, v, is_causal=True)
-    product = ct.sum(q_tile.astype(ct.float32) * k_tile.astype(ct.float32), axis=2, keepdims=True)
-    selected = ct.where((n_index - m) <= 0, product * ct.rsqrt(D.astype(ct.float32)), -float("inf"))
-    highest = ct.max(ct.where(n_index < S, selected, -float("inf")), axis=1, keepdims=True, propagate_nan=True)
-    weights = ct.exp(selected - ct.where(highest != -float("inf"), highest, 0.0))
-    v_tile = ct.load(v, (bh // H, bh % H, d, 0), (1, 1, BLOCK_D, BLOCK_N), order=(0, 1, 3, 2), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_D, BLOCK_N, 1))
-    product_2 = ct.sum(ct.where(n_index < S, weights * v_tile.astype(ct.float32), 0.0), axis=1, keepdims=True)
-    total = ct.sum(ct.where(n_index < S, weights, 0.0), axis=1, keepdims=True)
-    ct.store(y, (bh // H, bh % H, m, d), (product_2 / ct.where(total != 0.0, total, 1.0)).astype(y.dtype).reshape((1, 1, 1, BLOCK_D)), allow_tma=TMA_STORE)
-
-
-@ct.kernel(occupancy=2)
-def causal_attention_long_row_kernel(
-    q,
-    k,
-    v,
-    y,
-    B,
-    H,
-    S,
-    D,
-    BLOCK_D: ct.Constant[int],
-    BLOCK_E: ct.Constant[int],
-    TMA_STORE: ct.Constant[bool],
-):
-    """Write y[bh // H, bh % H, m, d]."""
-    block = ct.bid(0)
-    d_tiles = ct.cdiv(D, BLOCK_D)
-    d = block % d_tiles
-    block = block // d_tiles
-    m = block % S
-    block = block // S
-    bh = block
-    highest = ct.full((1, 1), -float("inf"), dtype=ct.float32)
-    acc = ct.zeros((BLOCK_D, 1), dtype=ct.float32)
-    total = ct.zeros((1, 1), dtype=ct.float32)
+    highest = ct.full((BLOCK_M, 1), -float("inf"), dtype=ct.float32)
+    acc = ct.zeros((BLOCK_M, BLOCK_D), dtype=ct.float32)
+    total = ct.zeros((BLOCK_M, 1), dtype=ct.float32)
+    clear = max(min(S // BLOCK_N, (m * BLOCK_M + 1) // BLOCK_N), 0)
     # 32: return F.scaled_dot_product_attention(q, k, v, is_causal=True)
     D_wide = D.astype(ct.float32)
     root = ct.rsqrt(D_wide)
-    for n in range(S):
-        value = n - m
-        # 32: return F.scaled_dot_product_attention(q, k, v, is_causal=True)
-        test = value <= 0
-        acc_2 = ct.zeros((1, BLOCK_E), dtype=ct.float32)
+    for n in range(clear):
+        acc_2 = ct.zeros((BLOCK_M, BLOCK_N), dtype=ct.float32)
         for e in range(ct.cdiv(D, BLOCK_E)):
-            q_tile = ct.load(q, (bh // H, bh % H, m, e), (1, 1, 1, BLOCK_E), padding_mode=ct.PaddingMode.ZERO).reshape((1, BLOCK_E))
-            q_wide = q_tile.astype(ct.float32)
-            k_tile = ct.load(k, (bh // H, bh % H, n, e), (1, 1, 1, BLOCK_E), padding_mode=ct.PaddingMode.ZERO).reshape((1, BLOCK_E))
-            k_wide = k_tile.astype(ct.float32)
+            q_tile = ct.load(q, (bh // H, bh % H, m, e), (1, 1, BLOCK_M, BLOCK_E), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_M, BLOCK_E))
+            k_tile = ct.load(k, (bh // H, bh % H, e, n), (1, 1, BLOCK_E, BLOCK_N), order=(0, 1, 3, 2), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_E, BLOCK_N))
             # 32: return F.scaled_dot_product_attention(q, k, v, is_causal=True)
-            acc_2 = acc_2 + q_wide * k_wide
-        product = ct.sum(acc_2, axis=1, keepdims=True)
-        scaled = product * root
-        selected = ct.where(test, scaled, -float("inf"))
-        higher = ct.maximum(highest, selected, propagate_nan=True)
+            acc_2 = ct.mma(q_tile, k_tile, acc_2)
+        # 32: return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        higher = ct.maximum(highest, ct.max(acc_2 * root, axis=1, keepdims=True, propagate_nan=True), propagate_nan=True)
         shift = ct.where(higher == -float("inf"), 0.0, higher)
         scale = ct.exp(highest - shift)
-        weights = ct.exp(selected - shift)
-        v_tile = ct.load(v, (bh // H, bh % H, n, d), (1, 1, 1, BLOCK_D), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_D, 1))
-        v_wide = v_tile.astype(ct.float32)
-        acc = acc * scale + weights * v_wide
-        total = total * scale + weights
+        weights = ct.exp(acc_2 * root - shift)
+        v_tile = ct.load(v, (bh // H, bh % H, n, d), (1, 1, BLOCK_N, BLOCK_D), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_N, BLOCK_D))
+        acc = ct.mma(weights.astype(ct.float16), v_tile, acc * scale)
+        total = total * scale + ct.sum(weights, axis=1, keepdims=True)
         highest = higher
-    ct.store(y, (bh // H, bh % H, m, d), (acc / ct.where(total != 0.0, total, 1.0)).astype(y.dtype).reshape((1, 1, 1, BLOCK_D)), allow_tma=TMA_STORE)
-
-
-causal_attention_wide_row_kernel = causal_attention_row_kernel.replace_hints(occupancy=2)
+    m_index = (m * BLOCK_M + ct.arange(BLOCK_M, dtype=ct.int32))[:, None]
+    for n in range(clear, ct.cdiv(min(S, (m + 1) * BLOCK_M), BLOCK_N)):
+        n_index = (n * BLOCK_N + ct.arange(BLOCK_N, dtype=ct.int32))[None, :]
+        value = n_index - m_index
+        # 32: return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        test = value <= 0
+        acc_2 = ct.zeros((BLOCK_M, BLOCK_N), dtype=ct.float32)
+        for e in range(ct.cdiv(D, BLOCK_E)):
+            q_tile = ct.load(q, (bh // H, bh % H, m, e), (1, 1, BLOCK_M, BLOCK_E), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_M, BLOCK_E))
+            k_tile = ct.load(k, (bh // H, bh % H, e, n), (1, 1, BLOCK_E, BLOCK_N), order=(0, 1, 3, 2), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_E, BLOCK_N))
+            # 32: return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            acc_2 = ct.mma(q_tile, k_tile, acc_2)
+        scaled = acc_2 * root
+        selected = ct.where(test, scaled, -float("inf"))
+        masked = ct.where(n_index < S, selected, -float("inf"))
+        higher = ct.maximum(highest, ct.max(masked, axis=1, keepdims=True, propagate_nan=True), propagate_nan=True)
+        shift = ct.where(higher == -float("inf"), 0.0, higher)
+        scale = ct.exp(highest - shift)
+        weights = ct.exp(masked - shift)
+        v_tile = ct.load(v, (bh // H, bh % H, n, d), (1, 1, BLOCK_N, BLOCK_D), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_N, BLOCK_D))
+        acc = ct.mma(weights.astype(ct.float16), v_tile, acc * scale)
+        total = total * scale + ct.sum(weights, axis=1, keepdims=True)
+        highest = higher
+    inverse = 1.0 / ct.where(total != 0.0, total, 1.0)
+    ct.store(y, (bh // H, bh % H, m, d), (acc * inverse).astype(y.dtype).reshape((1, 1, BLOCK_M, BLOCK_D)), allow_tma=TMA_STORE)
 
 
 def _cover(extent):
@@ -216,29 +196,15 @@ def _plan(q, k, v):
         kernel = causal_attention_online_kernel
         TMA_STORE = (2*B*D*H*S) % 16 == 0
         constants = (B, H, S, D, BLOCK_M, BLOCK_D, BLOCK_E, BLOCK_N, TMA_STORE)
-    elif 0 < D*S <= 4096:
-        BLOCK_N = _cover(S)
-        BLOCK_E = _cover(D)
-        BLOCK_D = min(_cover(D), max(1, 2048 // BLOCK_N // BLOCK_E))
-        grid = ((B*H) * S * ct.cdiv(D, BLOCK_D), 1, 1)
-        kernel = causal_attention_row_kernel
-        TMA_STORE = (2*B*D*H*S) % 16 == 0
-        constants = (B, H, S, D, BLOCK_D, BLOCK_N, BLOCK_E, TMA_STORE)
-    elif 0 < D*S <= 8192:
-        BLOCK_N = _cover(S)
-        BLOCK_E = _cover(D)
-        BLOCK_D = min(_cover(D), max(1, 2048 // BLOCK_N // BLOCK_E))
-        grid = ((B*H) * S * ct.cdiv(D, BLOCK_D), 1, 1)
-        kernel = causal_attention_wide_row_kernel
-        TMA_STORE = (2*B*D*H*S) % 16 == 0
-        constants = (B, H, S, D, BLOCK_D, BLOCK_N, BLOCK_E, TMA_STORE)
     else:
-        BLOCK_E = min(4096, _cover(D))
-        BLOCK_D = min(_cover(D), max(1, 4096 // BLOCK_E))
-        grid = ((B*H) * S * ct.cdiv(D, BLOCK_D), 1, 1)
-        kernel = causal_attention_long_row_kernel
+        BLOCK_M = max(16, min(128, _cover(S)))
+        BLOCK_D = max(16, min(256, _cover(D)))
+        BLOCK_E = max(16, min(64, _cover(D)))
+        BLOCK_N = max(16, min(128, _cover(S)))
+        grid = ((B*H) * ct.cdiv(S, BLOCK_M) * ct.cdiv(D, BLOCK_D), 1, 1)
+        kernel = causal_attention_wide_head_kernel
         TMA_STORE = (2*B*D*H*S) % 16 == 0
-        constants = (B, H, S, D, BLOCK_D, BLOCK_E, TMA_STORE)
+        constants = (B, H, S, D, BLOCK_M, BLOCK_D, BLOCK_E, BLOCK_N, TMA_STORE)
     device = q.device
     return device, B, H, S, D, grid, kernel, constants
 
