@@ -337,6 +337,8 @@ def run_one(file: Path, phase: str, options: CaseOptions) -> Record:
     torch.set_num_threads(1)
     started = time.monotonic()
     record: Record = {"case": file.stem, "phase": phase, "commit": _commit()}
+    if phase in {"verify", "bench"}:
+        record |= {"device": torch.cuda.get_device_name(), "torch": torch.__version__}
     if phase != "build" and not _is_current(file, options):
         built = build(file, options)
         if built["status"] == "failed":

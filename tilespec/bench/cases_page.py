@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 __all__ = ["page"]
@@ -17,6 +18,7 @@ from the raw numbers beside this page; `-` means not run yet. "Interpreter" and 
 sizes. "Error" is the largest at the sizes under `Bench` against float64, as a share of the bound `1e-4 + 1e-4 * |ref|`, ours and
 eager's. Times are GPU medians in microseconds with a cold L2.
 """
+_SLOW = 0.2
 _COLUMNS = (
     "case",
     "kernels",
@@ -63,6 +65,20 @@ def _summary(files: Sequence[Path], records: Mapping[tuple[str, str], Mapping[st
         partly = sum(item["status"] == "partial" for item in found)
         more = f", {partly} in part: the time came first" if partly else ""
         lines.append(f"- {title}: {passed} of {len(found)} that were run{more}")
+    ran = [records[file.stem, "bench"] for file in files if (file.stem, "bench") in records]
+    places = sorted({f"{item['device']}, torch {item['torch']}, commit {item['commit']}" for item in ran})
+    ratios = sorted(
+        times["eager"] / times["tilespec"]
+        for item in ran
+        if {"eager", "tilespec"} <= (times := item.get("microseconds", {})).keys()
+    )
+    lines += [f"- timed on: {place}" for place in places]
+    if ratios:
+        faster, slow = sum(item >= 1 for item in ratios), sum(item < _SLOW for item in ratios)
+        middle = median(ratios)
+        lines.append(
+            f"- of {len(ratios)} timed: {faster} at least as fast as eager, {slow} below {_SLOW} of it, median {middle:.2f}"
+        )
     return lines
 
 

@@ -67,12 +67,17 @@ def test_the_page_shows_what_is_known_of_each_file():
             "status": "passed",
             "error": [0.5, 1e-7],
             "microseconds": {"tilespec": 2.0, "eager": 3.0},
+            "device": "NVIDIA H200",
+            "torch": "2.11.0",
+            "commit": "abc",
         },
     }
     text = page([RELU], records)
     row = next(line for line in text.splitlines() if line.startswith("| 1_019_relu"))
     cells = [cell.strip() for cell in row.replace("\\|", "/").strip("|").split("|")]
     assert cells[1:6] == ["1", "yes", "-", "-", "no"]
+    assert "- timed on: NVIDIA H200, torch 2.11.0, commit abc" in text
+    assert "- of 1 timed: 1 at least as fast as eager, 0 below 0.2 of it, median 1.50" in text
     assert cells[6] == "0.5"
     assert cells[11:] == ["1.50", "TS801: a / b"]
     assert "- built: 1 of 1 that were run" in text
