@@ -79,14 +79,15 @@ def _kernel(
     spec: SpecFile, plans: Sequence[ModulePlan], modules: Mapping[str, KernelModule]
 ) -> dict[str, Any]:
     texts: dict[str, KernelText] = {}
-    launches: list[dict[str, Any]] = []
+    launches: dict[str, list[dict[str, Any]]] = {target: [] for target in TARGETS}
     for stem, module in modules.items():
         texts |= dict(module.functions)
         for name, text in module.functions:
             sizes = sizes_for(text, module, spec)
             # A variant that no size takes is never launched, so there is nothing to compile.
             if sizes is not None:
-                launches.append({"module": stem, **_launch(name, text, sizes)})
+                for target, made in launches.items():
+                    made.append({"module": stem, **_launch(name, text, sizes, target)})
     return {
         "schedule": [
             {
@@ -98,11 +99,11 @@ def _kernel(
             for name, text in texts.items()
         ],
         "declined": {item.family: item.reason for plan in plans for item in plan.declined},
-        "targets": dict.fromkeys(TARGETS, launches),
+        "targets": launches,
     }
 
 
-def _launch(name: str, text: KernelText, sizes: Mapping[str, int]) -> dict[str, Any]:
+def _launch(name: str, text: KernelText, sizes: Mapping[str, int], target: str) -> dict[str, Any]:
     arguments: list[dict[str, Any]] = []
     for array in text.arrays:
         rank = len(array.shape) if array.shape is not None else len(array.tensor.shape)
@@ -118,7 +119,7 @@ def _launch(name: str, text: KernelText, sizes: Mapping[str, int]) -> dict[str, 
     kinds = {"float": "float32", "int": "int32", "bool": "bool"}
     arguments += [{"kind": "scalar", "name": item, "dtype": kinds[kind]} for item, kind in text.scalars]
     arguments += [{"kind": "scalar", "name": item, "dtype": "int32"} for item in text.sizes]
-    constants = constant_values(text, sizes)
+    constants = constant_values(text, sizes, target)
     arguments += [{"kind": "constant", "name": item, "value": constants[item]} for item in text.blocks]
     arguments += [{"kind": "constant", "name": "TMA_STORE", "value": True}] if text.tma_store else []
     return {"function": name, "arguments": arguments, "hints": dict(text.plan.hints)}

@@ -91,4 +91,5 @@ def _rule(rule: BlockRule) -> str:
         return f"as many as fill {rule.budget} elements{beside}"
     limits = [f"at least {rule.least}"] if rule.least > 1 else []
     limits += [f"at most {rule.cap}"] if rule.cap else []
+    limits += [f"{rule.ampere} before sm_90"] if rule.ampere else []
     return ", ".join(["the power of two that covers it", *limits])

@@ -98,11 +98,18 @@ def write_launcher(
     program = module.program
     plan_body = [*_checks(program, symbols)]
     returned = [name for name, _ in symbols if name in _launch_symbols(module, kernels)]
+    device = f"{program.inputs[0].name}.device" if program.inputs else 'torch.device("cuda")'
+    choices = [
+        _variant_lines(variants, f"_{number}" if len(kernels) > 1 else "")
+        for number, variants in enumerate(kernels, 1)
+    ]
+    if any("<ampere>" in line for lines in choices for line in lines):
+        plan_body.append(f"<ampere> = torch.cuda.get_device_capability({device})[0] < 9")
     steps: list[str] = []
     names: list[str] = []
     for number, variants in enumerate(kernels, 1):
         suffix = f"_{number}" if len(kernels) > 1 else ""
-        plan_body += _variant_lines(variants, suffix)
+        plan_body += choices[number - 1]
         grid, kernel, constants = f"<grid{suffix}>", f"<kernel{suffix}>", f"<constants{suffix}>"
         returned += [grid, kernel, constants]
         arguments = [_arguments(text, scalars) for _, text in variants]
@@ -116,7 +123,6 @@ def write_launcher(
             test = f"{kernel} is {name}"
             steps.append("else:" if last else f"{'if' if place == 0 else 'elif'} {test}:")
             steps.append(f"    {step} = ({grid}, {kernel}, ({arguments[place]}, *{constants}))")
-    device = f"{program.inputs[0].name}.device" if program.inputs else 'torch.device("cuda")'
     unpack = f"{', '.join(['<device>', *returned])} = <plan>"
     steps_body = [unpack, *_allocations(module.workspaces), *steps, f"return ({', '.join(names)},)"]
     allocate_body = [unpack, *_allocations(program.outputs), f"return {_tuple(program.outputs)}"]
@@ -263,8 +269,12 @@ def _block(item: AxisPlan) -> str:
     if isinstance(rule, Cover):
         if extent.value is not None:
             covered = 1 << max(extent.value - 1, 0).bit_length()
-            return str(max(rule.least, min(covered, rule.cap or covered)))
-        bounded = f"<min>({rule.cap}, {cover})" if rule.cap else cover
+            caps = [
+                max(rule.least, min(covered, cap or covered)) for cap in (rule.cap, rule.ampere or rule.cap)
+            ]
+            return str(caps[0]) if caps[0] == caps[1] else f"{caps[1]} if <ampere> else {caps[0]}"
+        cap = f"{rule.ampere} if <ampere> else {rule.cap}" if rule.ampere else str(rule.cap)
+        bounded = f"<min>({cap}, {cover})" if rule.cap else cover
         return f"<max>({rule.least}, {bounded})" if rule.least > 1 else bounded
     assert isinstance(rule, Fill)  # noqa: S101 - the last kind
     beside = " // ".join(rule.others)

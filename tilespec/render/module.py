@@ -205,8 +205,9 @@ def _kernel(name: str, text: KernelText) -> dict[str, Any]:
     }
 
 
-def constant_values(text: KernelText, sizes: Mapping[str, int]) -> dict[str, int]:
-    """Return the tile extents that the launcher would choose for these sizes."""
+def constant_values(text: KernelText, sizes: Mapping[str, int], target: str) -> dict[str, int]:
+    """Return the tile extents that the launcher would choose for these sizes on a target such as `sm_90`."""
+    ampere = int(target.removeprefix("sm_")) < 90
 
     def cover(extent: int) -> int:
         return 1 << max(extent - 1, 0).bit_length()
@@ -219,7 +220,8 @@ def constant_values(text: KernelText, sizes: Mapping[str, int]) -> dict[str, int
         if isinstance(item.rule, Fixed):
             chosen[item.block] = item.rule.value
         elif isinstance(item.rule, Cover):
-            chosen[item.block] = max(item.rule.least, min(covered, item.rule.cap or covered))
+            cap = (item.rule.ampere if ampere else 0) or item.rule.cap
+            chosen[item.block] = max(item.rule.least, min(covered, cap or covered))
         else:
             room = item.rule.budget
             for other in item.rule.others:

@@ -254,6 +254,6 @@ class Names:
             return True
         if isinstance(rule, Cover) and not rule.cap:
             return extent & (extent - 1) != 0
-        if isinstance(rule, Fixed) and not rule.by_target:
+        if isinstance(rule, Fixed):
             return extent % rule.value != 0
         return True

@@ -24,6 +24,8 @@ __all__ = ["contraction"]
 
 
 _MmaTile = tuple[str, int, int, int, tuple[tuple[str, int], ...], int | None]
+_AMPERE_COLUMNS = 64
+"""Columns of a tile of float32 products before sm_90: with 128 of them a thread spills 792 bytes (tileiras 13.4, sm_80)."""
 _OPERANDS = frozenset({"float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2"})
 
 
@@ -60,7 +62,8 @@ def contraction(program: Program) -> list[KernelPlan] | Decline:
     for name, rows_, columns_, depth_, hints, least in _mma_tiles(products[0].operand, len(products)):
         axes: list[AxisPlan] = [AxisPlan(item, Role.SCALAR) for item in stored if item not in {row, column}]
         axes.append(AxisPlan(row, Role.TILE, Cover(rows_, least=16)))
-        axes.append(AxisPlan(column, Role.TILE, Cover(columns_, least=16)))
+        narrow = _AMPERE_COLUMNS if products[0].operand == "float32" else 0
+        axes.append(AxisPlan(column, Role.TILE, Cover(columns_, least=16, ampere=narrow)))
         axes += [AxisPlan(item, Role.STEP) for item in depths if item != depth]
         axes.append(AxisPlan(depth, Role.LOOP, Cover(depth_, least=16)))
         plan = make_plan(

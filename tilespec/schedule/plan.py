@@ -54,18 +54,21 @@ class Role(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """The same tile extent for every size; a dict by target (`sm_90`) with the key `default`."""
+    """The same tile extent for every size."""
 
     value: int
-    by_target: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """The power of two that covers the axis, at least `least`, at most `cap` (no cap when 0)."""
+    """The power of two that covers the axis, at least `least`, at most `cap` (no cap when 0).
+
+    `ampere` is the cap on targets before sm_90, 0 for the same.
+    """
 
     cap: int = 0
     least: int = 1
+    ampere: int = 0
 
 
 @dataclass(frozen=True, slots=True)

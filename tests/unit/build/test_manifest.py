@@ -26,6 +26,22 @@ def reference_norm(x):
 """
 
 
+PRODUCT = """\
+KERNEL SPEC: product
+Description: A product.
+Operations: [matmul]
+Inputs:
+  - a: shape=(M, K), dtype=float32
+  - b: shape=(K, N), dtype=float32
+Outputs:
+  - c: shape=(M, N), dtype=float32
+Dependencies: none
+PyTorch Reference:
+def reference_product(a, b):
+    return a @ b
+"""
+
+
 def launches(folder: Path, limits: str) -> dict[str, dict[str, int]]:
     spec = folder / "norm.tilespec"
     spec.write_text(NORM.format(limits=limits))
@@ -59,3 +75,15 @@ def test_a_variant_that_no_size_takes_is_not_compiled(tmp_path: Path):
     many = launches(tmp_path / "more", "1..30000")
     assert few
     assert few.keys() < many.keys()
+
+
+def test_a_target_has_the_tiles_that_its_launches_take(tmp_path: Path):
+    spec = tmp_path / "product.tilespec"
+    spec.write_text(PRODUCT)
+    assert [item.message for item in build_paths([spec], BuildOptions(out=tmp_path / "build")).findings] == []
+    manifest = json.loads((tmp_path / "build" / "product" / "manifest.json").read_text())
+    columns = {
+        target: [item["value"] for item in launch["arguments"] if item["name"] == "BLOCK_N"]
+        for target, (launch,) in manifest["kernels"]["product"]["targets"].items()
+    }
+    assert columns == {"sm_80": [64], "sm_90": [128], "sm_100": [128], "sm_120": [128]}

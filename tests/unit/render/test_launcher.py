@@ -131,3 +131,12 @@ def test_strides_don_t_matter(product: ModuleType):
 def test_tma_stores_want_multiples_of_16_bytes(shape: tuple[int, ...], dtype: torch.dtype, rule: str):
     text = rendered(planned(lambda x: x.clone().flip(0), torch.ones(shape, dtype=dtype)))
     assert f"TMA_STORE = {rule}" in text
+
+
+def test_tiles_of_float32_products_are_narrower_before_sm_90():
+    x, w = torch.ones(200, 64), torch.ones(64, 200)
+    text = rendered(planned(lambda x, w: x @ w, x, w))
+    assert "ampere = torch.cuda.get_device_capability(x0.device)[0] < 9" in text
+    assert "BLOCK_N = 64 if ampere else 128" in text
+    assert "ampere" not in rendered(planned(lambda x, w: x @ w, x[:, :40], w[:40, :50]))
+    assert "ampere" not in rendered(planned(lambda x, w: x @ w, x.half(), w.half()))
