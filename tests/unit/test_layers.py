@@ -14,6 +14,7 @@ STAGES = (
     "_resources",
     "progress",
     "child",
+    "collector",
     "rules",
     "syntax",
     "model",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import sys
 import traceback
@@ -22,6 +23,8 @@ def main() -> None:
 
     Whatever goes wrong ends as a finding on stderr. `TILESPEC_TRACEBACK=1` adds the traceback of a fault of ours.
     """
+    # A run makes trees that stay, and hardly a cycle: the usual thresholds spend a fifth of the time looking for some.
+    gc.set_threshold(100_000, 50, 50)
     try:
         from tilespec.cli.app import app
 

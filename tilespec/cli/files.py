@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tilespec.diagnostics import Diagnostic, SourceText
-from tilespec.rules.environment import NoSpecFiles
 
 __all__ = ["collect", "write_text"]
 
@@ -23,8 +22,10 @@ def collect(paths: Iterable[Path]) -> tuple[list[Path], list[Diagnostic]]:
         if not path.is_dir():
             files[path] = None
             continue
-        inside = sorted(_walk(path))
+        inside = sorted(_walk(path), key=lambda each: each.parts)
         if not inside:
+            from tilespec.rules.environment import NoSpecFiles
+
             shown = path.as_posix()
             findings.append(NoSpecFiles(shown).at(SourceText(shown, ""), None))
         files.update(dict.fromkeys(inside))

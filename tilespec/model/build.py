@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 from pathlib import PurePath
 
+from tilespec.collector import paused
 from tilespec.diagnostics import Diagnostic, Label, Rule, Severity, Span
 from tilespec.model.dag import contradictions, find_cycle, levels_of, sort_kernels
 from tilespec.model.kernels import KernelBuilder
@@ -26,7 +27,8 @@ __all__ = ["build_model"]
 def build_model(tree: FileNode) -> tuple[SpecFile | None, list[Diagnostic]]:
     """Build and check the model of a file; None when the tree is incomplete or an error is found."""
     builder = _Builder(tree)
-    spec = builder.run()
+    with paused():
+        spec = builder.run()
     findings = sorted(builder.findings, key=lambda finding: finding.sort_key)
     wrong = any(finding.severity is Severity.ERROR for finding in findings)
     return (None if wrong or not tree.complete else spec), findings

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from tilespec.collector import paused
 from tilespec.diagnostics import Diagnostic, Label, Severity, SourceText, Span
 from tilespec.rules import syntax as rules
 from tilespec.syntax.completeness import parse_completeness
@@ -63,7 +64,8 @@ _REQUIRED = ("Operations", "Inputs", "Outputs")
 
 def parse(source: SourceText) -> tuple[FileNode, list[Diagnostic]]:
     """Parse a file; the tree holds whatever could be read, the findings say what could not."""
-    return parse_outline(scan(source))
+    with paused():
+        return parse_outline(scan(source))
 
 
 def parse_outline(outline: Outline) -> tuple[FileNode, list[Diagnostic]]:

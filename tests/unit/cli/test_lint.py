@@ -1,4 +1,4 @@
-"""`tilespec lint` in a repository: fixes, a revision to compare with, packages, summary, cache."""
+"""`tilespec lint` in a repository: fixes, a revision to compare with, packages, summary."""
 
 from __future__ import annotations
 
@@ -209,29 +209,6 @@ def test_what_stays_in_pytorch_is_in_the_summary(tmp_path: Path):
     assert result.exit_code == 0
     assert "TS429" in result.stdout
     assert "gelu, slow here" in (tmp_path / "s.md").read_text()
-
-
-def test_the_cache_gives_the_same_findings_and_knows_when_it_is_stale(tmp_path: Path):
-    path, cache = tmp_path / "b.tilespec", tmp_path / "cache"
-    path.write_text(ONE.replace("[gelu]", "[gelu, softmax]"))
-    arguments = ["lint", "--cache", str(cache), "--format", "json", str(path)]
-    first = CliRunner().invoke(app, arguments).stdout
-    entries = [item for item in cache.rglob("*") if item.is_file() and item.name != ".gitignore"]
-    assert len(entries) == 1
-    assert CliRunner().invoke(app, arguments).stdout == first
-    for broken in ("", "[]", '{"findings": [[1]], "beside": null}', '{"findings": 3}'):
-        entries[0].write_text(broken)
-        assert CliRunner().invoke(app, arguments).stdout == first
-    path.write_text(ONE)
-    assert CliRunner().invoke(app, arguments).exit_code == 0
-
-
-def test_a_cache_that_can_not_be_written_is_done_without(tmp_path: Path):
-    path = tmp_path / "a.tilespec"
-    path.write_text(ONE)
-    (tmp_path / "file").write_text("")
-    result = CliRunner().invoke(app, ["lint", "--no-trace", "--cache", str(tmp_path / "file"), str(path)])
-    assert result.exit_code == 0
 
 
 def test_a_suppression_of_a_stage_that_did_not_run_is_not_unused(tmp_path: Path):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +17,25 @@ from tilespec.diagnostics import Diagnostic, Label, Severity, SourceText, Span
 __all__ = ["Cache"]
 
 FOLDER = ".tilespec_cache"
+LARGEST = 64 * 1024 * 1024
+"""Bytes from which on the file is started anew: entries of texts that nobody has any more are in it, too."""
+_KEEP_SECONDS = 7 * 24 * 3600
+_WRITE_EVERY = 1.0
 
 
 class Cache:
-    """Entries below a folder, one file each; `None` as folder keeps nothing."""
+    """Entries in one file below a folder, a line each; `None` as folder keeps nothing.
+
+    Lines are only ever appended, so that runs at the same time do no harm. The file is named after the state of the tool,
+    and those of other states go once they are a week old.
+    """
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
         self._tool = _tool_stamp() if folder is not None else ""
-        self._ready = False
+        self._known: dict[bytes, bytes] | None = None
+        self._waiting: list[bytes] = []
+        self._written = time.monotonic()
 
     def key(self, source: SourceText, mode: str) -> str:
         """Return the hash of everything that the findings of a file depend on."""
@@ -35,10 +46,12 @@ class Cache:
         """Return findings and what was kept beside them; None when there is no usable entry."""
         if self.folder is None:
             return None
+        if self._known is None:
+            self._known = _read(self.folder / self._name)
         try:
-            entry = json.loads((self.folder / key[:2] / key[2:]).read_bytes())
+            entry = json.loads(self._known[key.encode()])
             return [_finding(row, source) for row in entry["findings"]], entry["beside"]
-        except (OSError, ValueError, KeyError, TypeError, IndexError):
+        except (ValueError, KeyError, TypeError, IndexError):
             return None
 
     def put(self, key: str, source: SourceText, findings: list[Diagnostic], beside: object) -> None:
@@ -46,19 +59,55 @@ class Cache:
         if self.folder is None or any(item.source.path != source.path for item in findings):
             return
         entry = json.dumps({"findings": [_row(item) for item in findings], "beside": beside})
-        target = self.folder / key[:2] / key[2:]
-        temporary = target.with_name(f"{target.name}.{os.getpid()}")
+        # The line end stands first: a line that another run didn't get to end spoils only itself.
+        self._waiting.append(f"\n{key} {entry}".encode())
+        if time.monotonic() - self._written > _WRITE_EVERY:
+            self.write()
+
+    def write(self) -> None:
+        """Append what was put since the last time."""
+        waiting, self._waiting = self._waiting, []
+        self._written = time.monotonic()
+        if self.folder is None or not waiting:
+            return
+        path = self.folder / self._name
         try:
-            if not self._ready:
+            if not path.exists():
                 self.folder.mkdir(parents=True, exist_ok=True)
                 (self.folder / ".gitignore").write_text("*\n")
-                self._ready = True
-            target.parent.mkdir(exist_ok=True)
-            temporary.write_text(entry, encoding="utf-8")
-            temporary.replace(target)
+                _remove_old(self.folder)
+            elif path.stat().st_size > LARGEST:
+                path.unlink()
+            # One call without a buffer: lines of runs at the same time don't mix.
+            with path.open("ab", buffering=0) as stream:
+                stream.write(b"".join(waiting))
         except OSError:
             # A folder that can't be written costs time, not findings.
             self.folder = None
+
+    @property
+    def _name(self) -> str:
+        return f"findings-{self._tool[:16]}"
+
+
+def _read(path: Path) -> dict[bytes, bytes]:
+    try:
+        with path.open("rb") as stream:
+            lines = stream.read(LARGEST).split(b"\n")
+    except OSError:
+        return {}
+    known = {}
+    for line in lines:
+        key, _, entry = line.partition(b" ")
+        known[key] = entry
+    return known
+
+
+def _remove_old(folder: Path) -> None:
+    oldest = time.time() - _KEEP_SECONDS
+    for path in folder.glob("findings-*"):
+        if path.stat().st_mtime < oldest:
+            path.unlink()
 
 
 def _tool_stamp() -> str:

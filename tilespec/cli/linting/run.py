@@ -112,6 +112,7 @@ def lint_sources(
     try:
         _run([(index, sources[index]) for index in missing], mode, jobs, done)
     finally:
+        cache.write()
         if progress is not None:
             progress.end()
     return [results[index] for index in range(len(sources))]
