@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
+
+from tests.safety.attacks import ATTACKS
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TOKENS = (
@@ -15,8 +18,22 @@ TOKENS = (
 )  # fmt: skip
 
 
+_BLOCK = re.compile(r"^```tilespec\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_ATTACKED = """\
+KERNEL SPEC: a
+Description: What a stranger wrote.
+Operations: [relu]
+Inputs:
+  - x: shape=(N,), dtype=float32
+Outputs:
+  - y: shape=(N,), dtype=float32
+Dependencies: none
+PyTorch Reference:
+"""
+
+
 def corpus() -> list[str]:
-    """Return the shipped specs and the examples of the rules, in a fixed order."""
+    """Return the shipped specs and the case files of the rules, in a fixed order."""
     files = [
         *sorted((REPOSITORY / "specs").glob("*.tilespec")),
         *sorted((REPOSITORY / "tests" / "rules").glob("*.md")),
@@ -24,10 +41,23 @@ def corpus() -> list[str]:
     return [path.read_text(encoding="utf-8") for path in files]
 
 
-def mutated(texts: list[str], choose: random.Random) -> str:
+def deep_corpus() -> list[str]:
+    """Return texts most of which reach the later stages: shipped specs, single cases of the rules, hostile references."""
+    texts = [path.read_text(encoding="utf-8") for path in sorted((REPOSITORY / "specs").glob("*.tilespec"))]
+    cases = [block for text in corpus() for block in _BLOCK.findall(text)]
+    hostile = [_ATTACKED + code for _, code in ATTACKS if len(code) < 2000]
+    # As many shipped specs as others: they have the most to break.
+    return texts * 10 + cases + hostile
+
+
+def mutated(texts: list[str], choose: random.Random, most: int = 6) -> str:
     """Return one text with a few pieces cut, doubled, swapped with those of others or replaced by tokens."""
-    text = choose.choice(texts)
-    for _ in range(choose.randint(1, 6)):
+    return damaged(choose.choice(texts), texts, choose, most)
+
+
+def damaged(text: str, texts: list[str], choose: random.Random, most: int = 6) -> str:
+    """Return `text` with up to `most` pieces cut, doubled, swapped with those of `texts` or replaced by tokens."""
+    for _ in range(choose.randint(1, most)):
         begin = choose.randint(0, len(text))
         end = min(len(text), begin + choose.choice((0, 1, 3, 20, 200)))
         kind = choose.randrange(6)

@@ -2,41 +2,22 @@
 
 from __future__ import annotations
 
-import dataclasses
-import re
 from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.lark import from_lark
 
+from tests.fuzz.meaning import meaning
 from tilespec.diagnostics import SourceText
 from tilespec.model import build_model
 from tilespec.syntax import format_source, parse
 from tilespec.syntax.grammar import parse_value, plain_parser
-from tilespec.syntax.names import DTYPE_ALIASES
 from tilespec.syntax.nodes import FileNode
 from tilespec.syntax.writer import dim_text, order_text
 
-_PLACES = {"span", "source", "covers", "first_line", "last_line", "indent", "suppressions"}
 SPECS = sorted((Path(__file__).resolve().parents[2] / "specs").glob("*.tilespec"))
 LINES = sorted({line for path in SPECS for line in path.read_text(encoding="utf-8").split("\n")})
-
-
-def meaning(node: object) -> object:
-    """Return a tree without places, with the spellings that the formatter makes one."""
-    if dataclasses.is_dataclass(node) and not isinstance(node, type):
-        fields = {field.name: meaning(getattr(node, field.name)) for field in dataclasses.fields(node)}
-        return type(node).__name__, tuple(
-            (name, value) for name, value in fields.items() if name not in _PLACES
-        )
-    if isinstance(node, tuple):
-        return tuple(meaning(each) for each in node)
-    if isinstance(node, str):
-        text = node.removeprefix("torch.")
-        text = {"true": "True", "false": "False"}.get(text.lower(), DTYPE_ALIASES.get(text.lower(), text))
-        return re.sub(r"\n\s*", "\n", text)
-    return () if node is None else node
 
 
 def tree_of(text: str) -> FileNode:

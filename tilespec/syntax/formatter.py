@@ -106,7 +106,7 @@ class _Formatter:
                     before_kernel=follows,
                     after_kernel=index > 0 and sections[index - 1].kind == "kernel",
                 )
-                if after_kernel and prose and _FENCE.fullmatch(prose[0]):
+                if after_kernel and prose and self.closes(section):
                     # The end of a fence around kernels takes the place of the last rule.
                     lines[-1:] = prose
                     after_kernel = False
@@ -125,6 +125,13 @@ class _Formatter:
             lines.append("---")
             after_kernel = True
         return "\n".join(lines).rstrip("\n") + "\n"
+
+    def closes(self, section: Section) -> bool:
+        """Whether the first line of a section, rules aside, ends a fence around the kernels before it."""
+        if section.closing is None:
+            return False
+        before = (self.source.line(number) for number in range(section.first, section.closing))
+        return not any(line.strip() and not _RULE.fullmatch(line) for line in before)
 
     # prose and the fields in it
 
@@ -157,7 +164,9 @@ class _Formatter:
         begin, end = self.source.line_start(first), self.source.line_start(last) + len(self.source.line(last))
         comments = [] if raw.key in _PROSE else self.behind(begin, end)
         if raw.key == "Total kernels" and self.tree.summary.total is not None:
-            return [*comments, f"Total kernels: {self.tree.summary.total.value}"]
+            # Words behind the number are no comment, but they are the author's.
+            said = self.text[self.tree.summary.total.span.end : raw.end].split("#", 1)[0].split()
+            return [*comments, " ".join([f"Total kernels: {self.tree.summary.total.value}", *said])]
         if raw.key == "Parallel groups":
             return [f"Parallel groups: {' '.join(self.text[raw.start : raw.end].split())}".rstrip()]
         if raw.key == "Execution order" and self.tree.summary.order is not None:

@@ -380,7 +380,8 @@ class _Parser:
             if outputs:
                 self.report(rules.EmptyField("Outputs"), raw.name)
             return ()
-        for begin, end in self.parts(raw):
+        parts = list(self.parts(raw))
+        for begin, end in parts:
             entry = self.entry(begin, end, raw.key)
             if entry is None:
                 continue
@@ -388,7 +389,7 @@ class _Parser:
                 self.report(rules.ScalarOutput(entry.name.text), entry.span)
                 continue
             found.append(entry)
-        if not found and not raw.items and not inline:
+        if not parts:
             self.report(rules.EmptyField(raw.key), raw.name)
         return tuple(found)
 

@@ -133,7 +133,10 @@ class RawField:
 
 @dataclass(slots=True)
 class Section:
-    """A run of lines of one kind; `first` and `last` are line numbers from 1, the heading included."""
+    """A run of lines of one kind; `first` and `last` are line numbers from 1, the heading included.
+
+    `closing` is the line that ends a fence around kernels, the first one where there are more.
+    """
 
     kind: Kind
     first: int
@@ -144,6 +147,7 @@ class Section:
     code: list[CodeBlock] = field(default_factory=list)
     comments: list[Span] = field(default_factory=list)
     trailing: list[Span] = field(default_factory=list)
+    closing: int | None = None
     unclosed: Span | None = None
 
 
@@ -297,7 +301,7 @@ class _Scanner:
             self.wrapper = ""
             self.finish()
             self.section.last = index
-            self.section = Section("prose", index + 1, index + 1)
+            self.section = Section("prose", index + 1, index + 1, closing=index + 1)
             self.sections.append(self.section)
         elif current is not None and current.key == "Notes":
             self.fence = match[1]
@@ -405,10 +409,12 @@ class _Scanner:
             self.fenced_line(index, line, stripped, position)
             return
         if not stripped:
-            if (
+            current = self.current
+            # Only a field without a value yet goes on after a blank line; behind one that has a value stands prose.
+            if current is not None and (
                 self.section.kind not in {"prose", "specifications"}
-                or self.current is None
-                or self.current.items
+                or current.items
+                or self.source.text[current.start : current.end].strip()
             ):
                 self.current = None
             return
@@ -424,9 +430,12 @@ class _Scanner:
             self.current = None
             return
         if first in "`~" and (match := _FENCE.match(line)):
+            # A fence is no part of the field above it.
+            self.current = None
             language = match[2].lower()
             if self.wrapper == match[1] and not language:
                 self.wrapper = ""
+                self.section.closing = self.section.closing or index + 1
             elif language in _TRANSPARENT and (language or self.section.kind != "composition"):
                 self.wrapper = match[1]
             else:

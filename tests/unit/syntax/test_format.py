@@ -166,3 +166,43 @@ def test_formatting_twice_is_formatting_once(text: str) -> None:
     assert once is not None
     assert format_source(SourceText("a.tilespec", once))[0] == once
     assert once.count("# a comment") <= 1
+
+
+KERNEL = """\
+KERNEL SPEC: double
+Description: Doubles a vector.
+Operations: [scale]
+Inputs:
+  - x: shape=(N,), dtype=float32
+Outputs:
+  - y: shape=(N,), dtype=float32
+"""
+
+
+def test_words_behind_the_number_of_kernels_stay() -> None:
+    text = "Total kernels:  2  (of which   one is fused) # checked\n\n" + KERNEL + "---\n"
+    assert "# checked\nTotal kernels: 2 (of which one is fused)\n" in formatted(text)
+
+
+@pytest.mark.parametrize(
+    "field", ["Total kernels: 1", "Parallel groups: none", "Numerics: tf32=never", "Source: a.py:B"]
+)
+def test_prose_below_a_field_stays(field: str) -> None:
+    for between in ("\n\n", "\n```text\n", "\n\n```text\n\n"):
+        out = formatted(f"{field}{between}Some words.\n\nMore words.\n\n{KERNEL}---\n")
+        assert f"{field}\n" in out
+        assert "Some words.\n\nMore words.\n" in out
+
+
+def test_code_right_behind_a_kernel_does_not_join_it() -> None:
+    for fence in ("```python", "```", "~~~"):
+        out = formatted(
+            f"{KERNEL}---\n\n{fence}\nx = 1\n{fence[:3]}\n\nWords:\n\n{KERNEL.replace('double', 'b')}"
+        )
+        assert f"---\n\n{fence}\nx = 1\n{fence[:3]}\n" in out
+
+
+def test_the_end_of_a_fence_around_kernels_takes_the_place_of_the_last_rule() -> None:
+    for rule in ("", "---\n", "\n---\n\n"):
+        out = formatted(f"Words.\n\n```tilespec\n{KERNEL}{rule}```\n\nMore words.\n")
+        assert "\n\nDependencies: none\n```\n\nMore words.\n" in out

@@ -301,3 +301,17 @@ def test_parsing_and_modelling_need_no_torch() -> None:
 
 def test_an_order_has_a_depth() -> None:
     assert codes("Execution order: " + "(a -> b || " * 3000 + "a" + ")" * 3000 + "\n" + KERNEL) == ["TS106"]
+
+
+@pytest.mark.parametrize("key", ["Inputs", "Outputs"])
+@pytest.mark.parametrize("items", ["", "  # one\n", "  - # one\n", "  - # one\n  - # two\n"])
+def test_a_list_of_nothing_but_comments_is_empty(key: str, items: str) -> None:
+    lines = {"Inputs": "  - x: shape=(N,), dtype=float32\n", "Outputs": "  - y: shape=(N,), dtype=float32\n"}
+    text = KERNEL.replace(f"{key}:\n{lines[key]}", f"{key}:\n{items}")
+    assert codes(text) == ["TS115"]
+
+
+@pytest.mark.parametrize("number", ["2_", "_2", "2__3", "1_.5", "2_e3"])
+def test_an_underscore_stands_between_digits(number: str) -> None:
+    assert codes(KERNEL.replace("(N,)", f"({number} + 1,)", 1)) in (["TS106"], [])
+    assert codes(KERNEL.replace("(N,)", "(1_000 + 1,)", 1)) == []
