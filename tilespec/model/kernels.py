@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any, Literal, cast
 
@@ -55,6 +56,7 @@ _NEAR_KINDS = {
 _LAYOUTS = ("contiguous", "channels_last")
 _DEF = re.compile(r"^[ \t]*def[ \t]+(\w+)", re.MULTILINE)
 _MOST_GUESSES = 100
+_MOST_TYPES = 16
 _MOST_STEPS = 20 * MOST_STEPS
 _NUMERICS = ("accumulate", "tf32", "approximate", "tolerance")
 
@@ -87,6 +89,7 @@ class KernelBuilder:
         good_inputs = tuple(item for item in inputs if item is not None)
         good_outputs = tuple(item for item in outputs if item is not None)
         self.check_outputs(node, good_inputs, good_outputs)
+        self.check_types(node, (*good_inputs, *good_outputs))
         bench = tuple(
             sizes
             for row in (*node.bench, *self.tree.bench)
@@ -273,6 +276,14 @@ class KernelBuilder:
                     rule_unbound = shapes.UnboundSymbol(missing[0], output.name, close)
                     self.report(rule_unbound, written.shape.dims[index].span)
                     return
+
+    def check_types(self, node: KernelNode, items: tuple[TensorSpec | ScalarSpec, ...]) -> None:
+        """Report a kernel of more choices of dtypes than can be built."""
+        types = self.symbols.types
+        used = {item.dtype for item in items if isinstance(item, TensorSpec) and item.dtype in types}
+        count = math.prod(len(types[name]) for name in used)
+        if count > _MOST_TYPES:
+            self.report(shapes.TooManyTypes(node.id.text, count, _MOST_TYPES), node.id.span)
 
     def follows(self, name: str, bound: set[str]) -> bool:
         """Whether `Dims` gives a symbol as an equation over known ones."""

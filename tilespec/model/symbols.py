@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 
 from tilespec.diagnostics import Label, Span
@@ -32,14 +33,18 @@ Report = Callable[..., None]
 
 
 _MOST_GUESSES = 100
-_MOST_ATOMS = 16
+_MOST_ATOMS = 64
+_MOST_DIMS = 32
 
 
 def dim_equations(ranges: Mapping[str, DimRange]) -> dict[str, Expr]:
-    """Return `{symbol: expression}` for all dims that are equations, with other equations put in.
+    """Return `{symbol: expression}` for all dims that are equations, with other equations put in."""
+    solved, _ = _solved(ranges)
+    return solved
 
-    An equation that would grow beyond reason is kept as it is written.
-    """
+
+def _solved(ranges: Mapping[str, DimRange]) -> tuple[dict[str, Expr], tuple[str, ...]]:
+    """Put equations into each other; those that would grow beyond reason are kept as they are written, and named."""
     written = {name: limits.equals for name, limits in ranges.items() if limits.equals is not None}
     solved: dict[str, Expr] = {}
     sizes: dict[str, int] = {}
@@ -58,20 +63,22 @@ def dim_equations(ranges: Mapping[str, DimRange]) -> dict[str, Expr]:
                 size = _size(value, sizes)
                 solved[name] = value.substitute(solved) if size <= _MOST_ATOMS else value
                 sizes[name] = min(size, _MOST_ATOMS + 1)
-    return solved
+    return solved, tuple(name for name, size in sizes.items() if size > _MOST_ATOMS)
 
 
 def _size(value: Expr, sizes: Mapping[str, int]) -> int:
     """Return a bound of the number of atoms after a substitution, those inside operations too."""
     total = 0
     for monomial, _ in value.terms:
-        atoms = 1
-        for atom in monomial:
-            if isinstance(atom, SymbolAtom):
-                atoms *= sizes.get(atom.name, 1)
-            elif isinstance(atom, OpAtom):
-                atoms *= 1 + _size(atom.left, sizes) + _size(atom.right, sizes)
-        total += atoms
+        factors = [
+            1 + _size(atom.left, sizes) + _size(atom.right, sizes)
+            if isinstance(atom, OpAtom)
+            else sizes.get(atom.name, 1)
+            for atom in monomial
+            if isinstance(atom, OpAtom | SymbolAtom)
+        ]
+        # Sums multiply into terms, single terms into degrees.
+        total += max(math.prod(factors), sum(factors))
     return total
 
 
@@ -171,7 +178,7 @@ class Symbols:
         return value.value
 
     def check_circles(self) -> None:
-        """Report dims that are defined by themselves, and forget their equations."""
+        """Report dims that are defined by themselves or grow beyond reason, and forget their equations."""
         equations = {
             name: [other for other in sorted(limits.equals.symbols) if other in self.ranges]
             for name, limits in self.ranges.items()
@@ -181,6 +188,15 @@ class Symbols:
             self.report(rules.CircularDim(path), self.lines[path[0]].span)
             for each in path:
                 del self.ranges[each], equations[each]
+        _, large = _solved(self.ranges)
+        if large:
+            # The first that grows too large makes those grow that use it.
+            line = self.lines[large[0]]
+            advice = "state what the file needs in fewer steps"
+            reason = "is too large once the equations of other sizes are put in"
+            self.report(rules.InvalidExpression(self.text(line.span), reason, advice), line.span)
+            for name in large:
+                del self.ranges[name]
 
     # uses
 
@@ -202,6 +218,9 @@ class Symbols:
 
     def shape(self, node: ShapeNode) -> tuple[Expr, ...] | None:
         """Return a shape and count its symbols as used; None after a finding."""
+        if len(node.dims) > _MOST_DIMS:
+            self.report(rules.TooManyDims(len(node.dims), _MOST_DIMS), node.span)
+            return None
         dims: list[Expr] = []
         for dim in node.dims:
             if isinstance(dim, Symbol):

@@ -5,8 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from tilespec.model.dims import Expr
+from tilespec.model.symbols import dim_equations
 from tilespec.model.types import DimRange
 
 __all__ = ["SizeSpace"]
@@ -28,13 +30,10 @@ class SizeSpace:
     dims: Mapping[str, DimRange] = field(default_factory=dict)
     positive: tuple[Expr, ...] = ()
 
-    @property
+    @cached_property
     def equations(self) -> dict[str, Expr]:
         """Symbols that `Dims` defines by an equation, with right-hand sides free of such symbols."""
-        found = {name: entry.equals for name, entry in self.dims.items() if entry.equals is not None}
-        for _ in found:
-            found = {name: expr.substitute(found) for name, expr in found.items()}
-        return found
+        return dim_equations(self.dims)
 
     @property
     def free(self) -> tuple[str, ...]:

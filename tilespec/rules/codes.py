@@ -76,6 +76,8 @@ CODES: Mapping[str, type[Rule]] = {
     "TS314": shapes.InvalidSetting,
     "TS315": shapes.BenchMismatch,
     "TS316": shapes.InplaceMismatch,
+    "TS317": shapes.TooManyDims,
+    "TS318": shapes.TooManyTypes,
     "TS401": reference.ReferenceSyntax,
     "TS402": reference.ForbiddenConstruct,
     "TS403": reference.UnknownFunction,

@@ -744,3 +744,95 @@ class InplaceMismatch(Rule):
 
     def help(self) -> str | None:
         return "give both the same shape and dtype"
+
+
+@dataclass(frozen=True)
+class TooManyDims(Rule):
+    """A shape of more dimensions than any tensor has.
+
+    torch gives up at 64 dimensions, and long before that a shape is a mistake: a bracket that was never closed, or sizes
+    written where a product was meant.
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles a tensor.
+    Operations: [scale]
+    Inputs:
+      - x: shape=(A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A, A), dtype=float32
+    Outputs:
+      - y: shape=(A,), dtype=float32
+    ```
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles a tensor.
+    Operations: [scale]
+    Inputs:
+      - x: shape=(A, A), dtype=float32
+    Outputs:
+      - y: shape=(A, A), dtype=float32
+    ```
+    """
+
+    code: ClassVar[str] = "TS317"
+    name: ClassVar[str] = "too-many-dims"
+    count: int
+    most: int
+
+    def message(self) -> str:
+        return f"the shape has {self.count} dimensions, of {self.most} at most"
+
+    def help(self) -> str | None:
+        return "merge dimensions that are never told apart, as in `B*H`"
+
+
+@dataclass(frozen=True)
+class TooManyTypes(Rule):
+    """A kernel whose type variables have more choices than can be built.
+
+    Every choice of dtypes is traced, scheduled and written as a kernel of its own, so that two variables of eight dtypes
+    are 64 kernels.
+
+    ```tilespec
+    Types:
+      T in {float16, bfloat16, float32, float64, int8, int32, int64}
+      U in {float16, bfloat16, float32, float64, int8, int32, int64}
+      V in {float16, bfloat16}
+    ---
+    KERNEL SPEC: add
+    Description: Adds three vectors.
+    Operations: [add, add]
+    Inputs:
+      - a: shape=(N,), dtype=T
+      - b: shape=(N,), dtype=U
+      - c: shape=(N,), dtype=V
+    Outputs:
+      - y: shape=(N,), dtype=float64
+    ```
+
+    ```tilespec
+    Types: T in {float16, bfloat16, float32}
+    ---
+    KERNEL SPEC: add
+    Description: Adds three vectors.
+    Operations: [add, add]
+    Inputs:
+      - a: shape=(N,), dtype=T
+      - b: shape=(N,), dtype=T
+      - c: shape=(N,), dtype=T
+    Outputs:
+      - y: shape=(N,), dtype=T
+    ```
+    """
+
+    code: ClassVar[str] = "TS318"
+    name: ClassVar[str] = "too-many-types"
+    kernel: str
+    count: int
+    most: int
+
+    def message(self) -> str:
+        return f"`{self.kernel}` would be {self.count} kernels, one for each choice of dtypes, of {self.most} at most"
+
+    def help(self) -> str | None:
+        return "let tensors share a type variable, or list fewer dtypes"

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from tilespec.diagnostics import Diagnostic, Severity, SourceText, Span
 from tilespec.syntax.nodes import FileNode, KernelNode, Note, ReferenceNode
 from tilespec.syntax.parser import parse_field, parse_outline
-from tilespec.syntax.scanner import FIELDS, HEADINGS, RawField, Section, opens_section, scan
+from tilespec.syntax.scanner import FIELDS, HEADINGS, SUMMARY_FIELDS, RawField, Section, opens_section, scan
 from tilespec.syntax.writer import (
     bench_text,
     dim_line_text,
@@ -174,7 +174,10 @@ class _Formatter:
         if raw.key == "Source" and self.tree.code is not None:
             return [*comments, f"Source: {self.tree.code.path}:{self.tree.code.qualifier}"]
         # An empty field stays: without it, prose below would become a part of the field above.
-        return comments + (self.shared_field(raw.key, parse_field(self.source, raw)) or [f"{raw.key}:"])
+        rows = (
+            () if raw.key in SUMMARY_FIELDS.values() or raw.key == "Source" else parse_field(self.source, raw)
+        )
+        return comments + (self.shared_field(raw.key, rows) or [f"{raw.key}:"])
 
     def behind(self, begin: int, end: int) -> list[str]:
         """Return the comments in a range, on lines of their own or behind a value."""
@@ -190,8 +193,10 @@ class _Formatter:
 
     def shared_field(self, key: str, rows: tuple[object, ...]) -> list[str]:
         """Write a field that may stand in a kernel or at the top of a file."""
+        if not rows:
+            return []
         if key == "Numerics":
-            return [f"Numerics: {settings_text(rows)}"] if rows else []  # type: ignore[arg-type]
+            return [f"Numerics: {settings_text(rows)}"]  # type: ignore[arg-type]
         writer = {
             "Dims": dim_line_text,
             "Types": type_text,
@@ -199,8 +204,6 @@ class _Formatter:
             "Keep in PyTorch": keep_text,
         }[key]
         texts = [writer(row) for row in rows]  # type: ignore[operator]
-        if not texts:
-            return []
         if len(texts) == 1 and key != "Dims":
             return [f"{key}: {texts[0]}"]
         bullet = "" if key in {"Dims", "Types"} else "- "

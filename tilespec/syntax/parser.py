@@ -494,8 +494,8 @@ class _Parser:
         for begin, end in self.parts(raw):
             first, *rest = self.text[begin:end].split("\n")
             # A comment between the lines of a note is a comment, and the formatter writes it as one.
-            kept = [line for line in rest if not _COMMENT.match(line)]
-            text = "\n".join([first, *kept]).strip()
+            kept = [line.rstrip() for line in rest if not _COMMENT.match(line)]
+            text = "\n".join([first.rstrip(), *kept]).strip()
             if text:
                 yield Note(text, Span(begin, end))
 

@@ -8,7 +8,7 @@ from tilespec.diagnostics import Diagnostic, SourceText
 
 __all__ = ["decode_source", "read_source"]
 
-LARGEST = 16 * 1024 * 1024
+LARGEST = 4 * 1024 * 1024
 """Bytes of the largest file that is read: far above any spec, far below what would hurt."""
 
 

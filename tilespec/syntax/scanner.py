@@ -241,7 +241,7 @@ class _Scanner:
                     self.extend(current, position + len(line.rstrip()))
                 else:
                     self.current = None
-            elif self.boundary(index, line, position):
+            elif not self.inside(line) and self.boundary(index, line, position):
                 self.sections[-2].unclosed = self.fence_span
                 self.fence = ""
             elif current is not None and current.code is not None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Callable, Iterator
+import sys
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
 
 from tilespec.diagnostics import Diagnostic, Span
 from tilespec.rules import syntax as rules
@@ -48,32 +51,54 @@ def apply_suppressions(
     """
     if not tree.suppressions:
         return findings
-    used: set[tuple[Suppression, str]] = set()
+    cover = _Cover(tree.suppressions)
+    used: set[tuple[int, str]] = set()
     kept: list[Diagnostic] = []
     for finding in findings:
-        cover = next((each for each in tree.suppressions if _covered(finding, each)), None)
-        if cover is None or finding.source is not tree.source:
+        index = cover.of(finding) if finding.source is tree.source else None
+        if index is None:
             kept.append(finding)
         else:
-            used.add((cover, finding.code))
-    unused = tree.suppressions if complete else ()
-    kept.extend(
-        rules.UnusedSuppression(code.text).at(tree.source, code.span)
-        for suppression in unused
-        for code in suppression.codes
-        if (suppression, code.text) not in used
-    )
+            used.add((index, finding.code))
+    if complete:
+        kept.extend(
+            rules.UnusedSuppression(code.text).at(tree.source, code.span)
+            for index, suppression in enumerate(tree.suppressions)
+            for code in suppression.codes
+            if (index, code.text) not in used
+        )
     return sorted(kept, key=lambda finding: finding.sort_key)
 
 
-def _covered(finding: Diagnostic, suppression: Suppression) -> bool:
-    if finding.span is None or all(code.text != finding.code for code in suppression.codes):
-        return False
-    return (
-        suppression.covers.start
-        <= finding.span.start
-        < max(suppression.covers.end, suppression.covers.start + 1)
-    )
+class _Cover:
+    """Suppressions by code, in the order of what they cover."""
+
+    def __init__(self, suppressions: Sequence[Suppression]) -> None:
+        ranges: dict[str, list[tuple[int, int, int]]] = {}
+        for index, each in enumerate(suppressions):
+            begin, end = each.covers.start, max(each.covers.end, each.covers.start + 1)
+            for code in dict.fromkeys(code.text for code in each.codes):
+                ranges.setdefault(code, []).append((begin, index, end))
+        self.ranges = {code: sorted(rows) for code, rows in ranges.items()}
+        # How far the ranges up to one reach: behind that, none before it covers anything.
+        self.reach = {
+            code: list(itertools.accumulate((end for _, _, end in rows), max))
+            for code, rows in self.ranges.items()
+        }
+
+    def of(self, finding: Diagnostic) -> int | None:
+        """Return the number of the suppression that covers a finding, the innermost of several; None without one."""
+        rows = self.ranges.get(finding.code)
+        if rows is None or finding.span is None:
+            return None
+        place, reach = finding.span.start, self.reach[finding.code]
+        position = bisect_right(rows, (place, sys.maxsize, 0)) - 1
+        while position >= 0 and reach[position] > place:
+            _, index, end = rows[position]
+            if place < end:
+                return index
+            position -= 1
+        return None
 
 
 def _codes(match: re.Match[str]) -> Iterator[Name]:
@@ -97,6 +122,7 @@ class _Places:
             for section in outline.sections
             for raw in section.fields
         }
+        self.following: dict[bool, dict[int, int]] = {False: {}, True: {}}
 
     def after(self, span: Span) -> Span:
         """Return what a suppression covers: its own line, or, alone on a line, the kernel, field or line after it."""
@@ -118,11 +144,17 @@ class _Places:
 
     def next_line(self, number: int, *, rules: bool) -> int:
         """Return the next line that is neither blank nor a comment nor, if asked for, a rule."""
+        known = self.following[rules]
+        passed: list[int] = []
         following = number + 1
-        while following < self.source.line_count:
+        while following < self.source.line_count and following not in known:
             line = self.source.line(following).strip()
             comment = line.startswith("#") and not line.startswith("##")
             if line and not comment and not (rules and set(line) == {"-"}):
                 break
+            passed.append(following)
             following += 1
-        return min(following, self.source.line_count)
+        found = known.get(following, min(following, self.source.line_count))
+        # Of many suppressions in a row, each would walk over all those below it.
+        known.update(dict.fromkeys(passed, found))
+        return found

@@ -206,3 +206,18 @@ def test_the_end_of_a_fence_around_kernels_takes_the_place_of_the_last_rule() ->
     for rule in ("", "---\n", "\n---\n\n"):
         out = formatted(f"Words.\n\n```tilespec\n{KERNEL}{rule}```\n\nMore words.\n")
         assert "\n\nDependencies: none\n```\n\nMore words.\n" in out
+
+
+@pytest.mark.parametrize("key", ["Parallel groups", "Execution order", "Dims", "Numerics", "Bench"])
+def test_a_field_without_a_value_stays(key: str) -> None:
+    assert formatted(f"## Decomposition Summary\n{key}:\n## Kernel Specifications\n---\n{KERNEL}").startswith(
+        f"## Decomposition Summary\n{key}:\n"
+    )
+
+
+def test_code_that_looks_like_a_kernel_stays_code() -> None:
+    code = "def reference_double(x):\n    KERNEL SPEC: no\n    return x\nNotes: code = 1\n"
+    for text in (f"{KERNEL}PyTorch Reference:\n```\n{code}```\n", f"{KERNEL}PyTorch Reference:\n{code}"):
+        out = formatted(text)
+        assert "    KERNEL SPEC: no\n" in out
+        assert formatted(out) == out

@@ -279,7 +279,7 @@ def test_a_missing_file_and_a_folder_are_findings(tmp_path: Path) -> None:
 
 
 def test_a_large_file_is_a_finding() -> None:
-    assert [finding.code for finding in decode_source("a", b"a" * (16 * 1024 * 1024 + 1))[1]] == ["TS103"]
+    assert [finding.code for finding in decode_source("a", b"a" * (4 * 1024 * 1024 + 1))[1]] == ["TS103"]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from tilespec.diagnostics import SourceText
@@ -48,3 +50,25 @@ def test_at_the_end_of_a_line_it_covers_the_line() -> None:
 
 def test_the_rule_between_kernels_does_not_part_them() -> None:
     assert found(f"{COMMENT.format(codes='TS114')}\n---\n{KERNEL}") == ["TS301"]
+
+
+def test_the_innermost_of_several_suppressions_counts() -> None:
+    comment = COMMENT.format(codes="TS301")
+    text = KERNEL.replace("Operations", "Description: Doubles.\nOperations").replace(
+        "Inputs:", f"{comment}\nInputs:"
+    )
+    tree, findings = parse(SourceText("a", f"{comment}\n{text}"))
+    left = apply_suppressions(tree, findings + build_model(tree)[1])
+    assert [(item.code, item.span.start if item.span else None) for item in left] == [("TS122", 19)]
+
+
+def test_many_suppressions_take_time_in_proportion() -> None:
+    block = f"{COMMENT.format(codes='TS301')}\n"
+    times = []
+    for count in (2_000, 8_000):
+        source = SourceText("a.tilespec", block * count + KERNEL)
+        begun = time.process_time()
+        tree, findings = parse(source)
+        apply_suppressions(tree, (findings + build_model(tree)[1]) * count)
+        times.append(time.process_time() - begun)
+    assert times[1] < 10 * times[0]
