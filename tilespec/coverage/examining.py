@@ -72,7 +72,11 @@ def examine(
             # With a gap no wiring can be right: then the gap is the fault to report.
             lacking = _lacking(result.graphs, result.end_to_end)
             places = {op.node.span for op in result.coverage.gaps if canonical(op.node) in lacking}
-            disproved = [item for item in result.coverage.findings if item.span in places] or disproved
+            if places:
+                shown = result.coverage.findings
+                disproved = [
+                    item for item in shown if item.span in places or item.code == rules.NothingKept.code
+                ]
             if (
                 not places
                 and result.coverage.kept

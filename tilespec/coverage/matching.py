@@ -7,7 +7,8 @@ covers what lies between its inputs and its outputs there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +21,7 @@ from tilespec.coverage.ops import is_compute
 from tilespec.coverage.prove import sample_sizes
 from tilespec.coverage.values import draw, same_elements
 from tilespec.diagnostics import Diagnostic
+from tilespec.model.operations import find_operation, suggest_operation
 from tilespec.model.types import Edge, ScalarSpec, SpecFile, TensorSpec
 from tilespec.reference.graph import Argument, Graph, Node, Ref
 from tilespec.reference.library import RAISED
@@ -99,7 +101,9 @@ def cover(
             findings.append(rules.KeptInPytorch(operation, op.kept).at(source, node.span))
         elif op.is_gap and decided:
             findings.append(rules.IncompleteCoverage(operation, node.origin).at(source, node.span))
-    if not decided:
+    if decided:
+        findings += _idle(spec, ops)
+    else:
         findings.append(rules.CoverageUndecided().at(spec.source, None))
     return Coverage(tuple(ops), tuple(_one_each(findings)), decided)
 
@@ -107,9 +111,26 @@ def cover(
 _IDENTITY = ("",)
 
 
-def _names(op: str) -> set[str]:
-    from tilespec.model.operations import find_operation  # noqa: PLC0415
+def _idle(spec: SpecFile, ops: Sequence[CoveredOp]) -> Iterator[Diagnostic]:
+    """Yield each entry of `Keep in PyTorch` that keeps nothing.
 
+    A call that the reference writes and that does nothing, as dropout does in inference, is kept all the same; and the text
+    that `Source` names isn't here to look at.
+    """
+    text = "" if spec.end_to_end is None else spec.end_to_end.text
+    for entry in dict.fromkeys(entry for kernel in spec.kernels for entry in kernel.kept):
+        names = _names(entry.op)
+        meant = [op for op in ops if {op.operation, canonical(op.node)} & names]
+        if any(op.kept is not None or op.is_gap for op in meant):
+            continue
+        if not meant and (spec.source_path is not None or re.search(rf"\b{re.escape(entry.op)}\b", text)):
+            continue
+        performer = meant[0].kernels[0] if meant else None
+        close = None if meant or find_operation(entry.op) is not None else suggest_operation(entry.op)
+        yield rules.NothingKept(entry.op, performer, close).at(spec.source, entry.span)
+
+
+def _names(op: str) -> set[str]:
     entry = find_operation(op)
     return {op} if entry is None else {op, entry.name}
 

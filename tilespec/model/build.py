@@ -12,7 +12,7 @@ from pathlib import PurePath
 
 from tilespec.collector import paused
 from tilespec.diagnostics import Diagnostic, Label, Rule, Severity, Span
-from tilespec.model.dag import contradictions, find_cycle, levels_of, sort_kernels
+from tilespec.model.dag import ancestors, contradictions, find_cycle, levels_of, sort_kernels
 from tilespec.model.kernels import KernelBuilder
 from tilespec.model.symbols import Symbols
 from tilespec.model.types import Claim, Completeness, Kernel, Mapping, ReferenceText, ScalarSpec, SpecFile
@@ -22,6 +22,9 @@ from tilespec.syntax.names import Guesses, is_safe_name
 from tilespec.syntax.nodes import CompletenessNode, FileNode, KernelNode, Name, names_in_order
 
 __all__ = ["build_model"]
+
+_GROUP = re.compile(r"[\[{(]\s*\w+(?:\s*,\s*\w+){1,50}\s*[\])}]|\w+(?:\s*\|\|\s*\w+){1,50}")
+_MOST_GROUPS = 50
 
 
 def build_model(tree: FileNode) -> tuple[SpecFile | None, list[Diagnostic]]:
@@ -56,6 +59,7 @@ class _Builder:
             self.report_cycle(cycle)
         else:
             self.order(edges)
+            self.groups(edges)
         self.summary()
         builder = KernelBuilder(tree, symbols, self.report)
         kernels = [
@@ -179,6 +183,32 @@ class _Builder:
             if close:
                 span = Span(prose.span.start + match.start(), prose.span.start + match.end())
                 self.report(rules.UnknownGroupMember(word, close), span)
+
+    def groups(self, edges: dict[str, tuple[str, ...]]) -> None:
+        """Report kernels that `Parallel groups` lists as one group, `[a, b]` or `a || b`, though one waits for the other.
+
+        The field is prose: only lists of nothing but ids are read.
+        """
+        prose = self.tree.summary.parallel
+        if prose is None:
+            return
+        text = self.source.text[prose.span.start : prose.span.end]
+        for group in itertools.islice(_GROUP.finditer(text), _MOST_GROUPS):
+            members = [
+                Name(word[0], Span(prose.span.start + word.start(), prose.span.start + word.end()))
+                for word in re.compile(r"\w+").finditer(text, *group.span())
+            ]
+            if not all(name.text in self.nodes for name in members):
+                continue
+            listed = {name.text for name in members}
+            for name in members:
+                before = (ancestors(name.text, edges) & listed) - {name.text}
+                if before:
+                    rule = rules.OrderContradiction(
+                        name.text, min(before), self.derived_order(edges), parallel=True
+                    )
+                    self.report(rule, name.span)
+                    break
 
     def scalars(self, kernels: list[Kernel]) -> None:
         """Report scalars of one name with two defaults: the composition has one argument for both."""

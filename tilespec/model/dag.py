@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from tilespec.syntax.nodes import Name, OrderNode, names_in_order
 from tilespec.syntax.nodes import Sequence as Steps
 
-__all__ = ["contradictions", "find_cycle", "levels_of", "sort_kernels"]
+__all__ = ["ancestors", "contradictions", "find_cycle", "levels_of", "sort_kernels"]
 
 Edges = Mapping[str, Sequence[str]]
 """Kernel id to the ids that it depends on."""
@@ -64,6 +64,17 @@ def sort_kernels(dependencies: Edges) -> tuple[str, ...]:
                 stack.pop()
                 done.setdefault(kernel)
     return tuple(done)
+
+
+def ancestors(kernel: str, dependencies: Edges) -> set[str]:
+    """Return every kernel that one waits for, over any number of steps."""
+    waiting, found = list(dependencies.get(kernel, ())), set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting.extend(dependencies.get(name, ()))
+    return found
 
 
 def contradictions(order: OrderNode, dependencies: Edges) -> Iterator[tuple[Name, str]]:

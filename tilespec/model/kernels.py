@@ -6,7 +6,7 @@ import math
 import re
 from typing import Any, Literal, cast
 
-from tilespec.diagnostics import Label
+from tilespec.diagnostics import Label, Span
 from tilespec.model.dtypes import FLOATS, canonical_dtype
 from tilespec.model.expressions import ExpressionFault, to_number
 from tilespec.model.generate import MOST_STEPS, Budget, generate_reference
@@ -55,6 +55,13 @@ _NEAR_KINDS = {
 }
 _LAYOUTS = ("contiguous", "channels_last")
 _DEF = re.compile(r"^[ \t]*def[ \t]+(\w+)", re.MULTILINE)
+_INTEGERS = {
+    "bool": (0, 1),
+    "uint8": (0, 2**8 - 1),
+    "int8": (-(2**7), 2**7 - 1),
+    "int32": (-(2**31), 2**31 - 1),
+    "int64": (-(2**63), 2**63 - 1),
+}
 _MOST_GUESSES = 100
 _MOST_TYPES = 16
 _MOST_STEPS = 20 * MOST_STEPS
@@ -129,6 +136,8 @@ class KernelBuilder:
         dtype = self.symbols.dtype(node.dtype) if node.dtype else None
         layout = self.layout(node, len(node.shape.dims) if node.shape else 0)
         values = self.values(node)
+        if values is not None and node.values is not None and dtype is not None:
+            self.check_values(values, dtype, node.values.span)
         if shape is None or dtype is None or node.shape is None or node.dtype is None:
             return None
         return TensorSpec(
@@ -172,6 +181,21 @@ class KernelBuilder:
             self.report(shapes.EmptyRange(self.symbols.text(limits.span), "holds no value"), limits.span)
             return None
         return FloatRange(low=low, high=high)
+
+    def check_values(self, values: FloatRange, dtype: str, span: Span) -> None:
+        """Report `values=` of which a dtype holds only a part; an end that is left out is the end of the dtype."""
+        limits = _INTEGERS.get(dtype)
+        if limits is None:
+            return
+        low, high = limits
+        if (
+            values.high < low
+            or values.low > high
+            or float("-inf") < values.low < low
+            or high < values.high < float("inf")
+        ):
+            reason = f"goes beyond {dtype}, which holds {low} to {high}"
+            self.report(shapes.EmptyRange(self.symbols.text(span), reason), span)
 
     def scalar(self, node: ScalarNode) -> ScalarSpec | None:
         """Return the model of a scalar; None after a finding."""
@@ -409,6 +433,13 @@ class KernelBuilder:
                     shapes.BenchMismatch(key, f" to {value.value}, which `Dims` rules out"), setting.span
                 )
             sizes[key] = value.value
+        for setting in row.settings:
+            name = setting.key.text
+            if name in sizes and name in equations and equations[name].symbols <= sizes.keys():
+                derived = equations[name].evaluate(sizes)
+                if derived != sizes[name]:
+                    reason = f" to {sizes[name]}, which `Dims` makes {derived}"
+                    self.report(shapes.BenchMismatch(name, reason), setting.span)
         return sizes
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from tilespec.diagnostics import Diagnostic, Label, Span
+from tilespec.model.dag import ancestors
 from tilespec.model.dims import Expr
 from tilespec.model.symbols import dim_equations
 from tilespec.model.types import Edge, Kernel, ReferenceText, ScalarSpec, SpecFile, TensorSpec
@@ -498,6 +499,12 @@ class _Checker:
         self.parameters = end_to_end_parameters(spec.end_to_end)
         self.guesses = Guesses()
         self.equations = dim_equations(spec.dims)
+        self.dependencies = {kernel.id: kernel.dependencies for kernel in spec.kernels}
+        self.by_name: dict[str, list[tuple[str, TensorSpec]]] = {}
+        for kernel in spec.kernels:
+            for output in kernel.outputs:
+                if output.inplace is None:
+                    self.by_name.setdefault(output.name, []).append((kernel.id, output))
 
     def signature(self, tensor: TensorSpec) -> Signature:
         if not self.equations:
@@ -510,6 +517,10 @@ class _Checker:
             for tensor in kernel.tensors:
                 if tensor.origin or tensor.remark:
                     yield from self.written(kernel, tensor, failed)
+                # An entry of `Dependencies` that is wrong has its own finding, and may have been meant.
+                whole = len(kernel.dependencies) == len(self.nodes[kernel.id].dependencies or ())
+                if whole and tensor.origin is None and tensor.name in self.by_name:
+                    yield from self.unlisted(kernel, tensor)
             yield from self.unconsumed(kernel, failed)
             yield from self.shared(kernel)
 
@@ -567,6 +578,27 @@ class _Checker:
             span = tensor.shape_span if output.shape != tensor.shape else tensor.dtype_span
             other = output.shape_span if output.shape != tensor.shape else output.dtype_span
             yield rule.at(source, span, Label(other, "the output"))
+
+    def unlisted(self, kernel: Kernel, tensor: TensorSpec) -> Iterator[Diagnostic]:
+        """Report an input named, shaped and typed as the output of one kernel that isn't under `Dependencies`.
+
+        Not where a dependency fits as well, where a remark or the end-to-end reference says where it comes from, or where
+        that kernel itself waits for this one.
+        """
+        producers = self.by_name[tensor.name]
+        if len(producers) > 1 or producers[0][0] == kernel.id or tensor.name in self.parameters:
+            return
+        ((ident, output),) = producers
+        signature = self.signature(tensor)
+        listed = [each for name in kernel.dependencies for each in self.kernels[name].outputs]
+        if self.signature(output) != signature or any(self.signature(each) == signature for each in listed):
+            return
+        if _from_remark(self.outputs, kernel, tensor, self.parameters) is not None or kernel.id in ancestors(
+            ident, self.dependencies
+        ):
+            return
+        rule = rules.UndeclaredDependency(kernel.id, tensor.name, ident, by_name=True)
+        yield rule.at(self.spec.source, tensor.span, Label(output.span, "the output"))
 
     def unknown_input(self, tensor: TensorSpec, span: Span) -> Iterator[Diagnostic]:
         name = tensor.origin or ""

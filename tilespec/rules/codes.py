@@ -109,6 +109,7 @@ CODES: Mapping[str, type[Rule]] = {
     "TS429": reference.KeptInPytorch,
     "TS430": reference.NoteContradicts,
     "TS431": reference.SourceNotRead,
+    "TS432": reference.NothingKept,
     "TS501": lowering.UnsupportedOp,
     "TS502": lowering.UnsupportedArgument,
     "TS601": schedule.NoSchedule,

@@ -366,12 +366,20 @@ class UndeclaredDependency(Rule):
     kernel: str
     tensor: str
     producer: str
+    by_name: bool = False
+    """Whether nothing but the name says so."""
 
     def message(self) -> str:
-        return f"`{self.tensor}` of `{self.kernel}` reads `{self.producer}`, which isn't under `Dependencies`"
+        what = "has the name, shape and dtype of an output of" if self.by_name else "reads"
+        return (
+            f"`{self.tensor}` of `{self.kernel}` {what} `{self.producer}`, which isn't under `Dependencies`"
+        )
 
     def help(self) -> str | None:
-        return f"add `{self.producer}` to the `Dependencies` of `{self.kernel}`"
+        added = f"add `{self.producer}` to the `Dependencies` of `{self.kernel}`"
+        if self.by_name:
+            return f"{added}, or write `from={self.tensor}` where it is an input of the whole composition"
+        return added
 
 
 @dataclass(frozen=True)
@@ -489,8 +497,12 @@ class OrderContradiction(Rule):
     kernel: str
     dependency: str
     derived: str
+    parallel: bool = False
+    """Whether `Parallel groups` says so."""
 
     def message(self) -> str:
+        if self.parallel:
+            return f"`{self.kernel}` depends on `{self.dependency}`, and can't run at the same time"
         return f"`{self.kernel}` depends on `{self.dependency}`, but doesn't come after it"
 
     def help(self) -> str | None:

@@ -84,6 +84,10 @@ class ReferenceSyntax(Rule):
         """State the fault."""
         return f"the reference is not Python: {self.reason}"
 
+    def help(self) -> str | None:
+        """Say what to do."""
+        return "write one function `def reference_<id>(...)`, and nothing but functions beside it"
+
 
 @dataclass(frozen=True)
 class ForbiddenConstruct(Rule):
@@ -249,7 +253,9 @@ class UndefinedVariable(Rule):
 
     def help(self) -> str | None:
         """Suggest the nearest name."""
-        return f"did you mean `{self.close}`?" if self.close else None
+        if self.close:
+            return f"did you mean `{self.close}`?"
+        return "declare it under `Inputs` and as a parameter, or assign it before it is used"
 
 
 @dataclass(frozen=True)
@@ -426,6 +432,10 @@ class DefaultDiffers(Rule):
             f"`{self.scalar}` is declared as {self.declared} but defaults to {self.written} in the reference"
         )
 
+    def help(self) -> str | None:
+        """Say what to do."""
+        return f"write {self.declared} or {self.written} in both places"
+
 
 @dataclass(frozen=True)
 class ReferenceRaises(Rule):
@@ -475,6 +485,10 @@ class ReferenceRaises(Rule):
     def message(self) -> str:
         """State the fault."""
         return f"`{self.expression}` fails: {self.reason}"
+
+    def help(self) -> str | None:
+        """Say what to do."""
+        return "make the call fit the declared shapes and dtypes, or the declarations fit the call"
 
 
 @dataclass(frozen=True)
@@ -632,6 +646,10 @@ class ReferenceLimit(Rule):
         """State the fault."""
         return f"the reference exceeds {self.limit} {self.what}"
 
+    def help(self) -> str | None:
+        """Say what to do."""
+        return "write it with fewer or smaller steps: a reference states one kernel"
+
 
 @dataclass(frozen=True)
 class OutputCountMismatch(Rule):
@@ -680,6 +698,10 @@ class OutputCountMismatch(Rule):
         """State the fault."""
         plural = "" if self.declared == 1 else "s"
         return f"`{self.function}` returns {self.returned}, but {self.declared} output{plural} declared"
+
+    def help(self) -> str | None:
+        """Say what to do."""
+        return "return one tensor for each entry of `Outputs`, in that order"
 
 
 @dataclass(frozen=True)
@@ -889,6 +911,10 @@ class UnusedInput(Rule):
         """State the fault."""
         return f"no output of the reference depends on `{self.input}`"
 
+    def help(self) -> str | None:
+        """Say what to do."""
+        return "use it in the reference, or take it off `Inputs` and the parameters"
+
 
 @dataclass(frozen=True)
 class ScalarFixed(Rule):
@@ -939,6 +965,10 @@ class ScalarFixed(Rule):
     def message(self) -> str:
         """State the fault."""
         return f"`{self.scalar}` decides the program, so the kernel is built for {self.value} only"
+
+    def help(self) -> str | None:
+        """Say what to do."""
+        return "choose with `torch.where` in the reference, to have one kernel for every value"
 
 
 @dataclass(frozen=True)
@@ -999,7 +1029,9 @@ class ContractionMismatch(Rule):
 
     def help(self) -> str | None:
         """Suggest the transpose where it fits."""
-        return f"transpose it: `{self.right}.transpose(-2, -1)`" if self.transposes else None
+        if self.transposes:
+            return f"transpose it: `{self.right}.transpose(-2, -1)`"
+        return "make the two sizes one symbol, or correct the shape that is wrong"
 
 
 @dataclass(frozen=True)
@@ -1057,6 +1089,10 @@ class BroadcastMismatch(Rule):
             f"`{self.expression}`: {self.left_shape} of `{self.left}` "
             f"does not broadcast with {self.right_shape} of `{self.right}`"
         )
+
+    def help(self) -> str | None:
+        """Say what to do."""
+        return "sizes are compared from the right: insert a dimension of 1, as in `w[:, None]`, or correct a shape"
 
 
 @dataclass(frozen=True)
@@ -1458,7 +1494,7 @@ class UndeclaredParameter(Rule):
 
     def help(self) -> str | None:
         """Say what to do."""
-        return "give it the name of the kernel input that it feeds"
+        return "give it the name of the kernel input that it feeds, or add the KERNEL SPEC that reads it"
 
 
 @dataclass(frozen=True)
@@ -1778,3 +1814,67 @@ class SourceNotRead(Rule):
     def help(self) -> str | None:
         """Say how to compare it."""
         return "`tilespec lint --trust-source` does, for code that you trust"
+
+
+@dataclass(frozen=True)
+class NothingKept(Rule):
+    """An operation under `Keep in PyTorch` that the kernels leave no room for.
+
+    `Keep in PyTorch` leaves an operation of the forward pass out of the kernels. One that a kernel performs, or that the
+    forward pass doesn't perform, isn't left out: the entry is misspelt or out of date, and hides the next gap of that name.
+
+    ```tilespec
+    Keep in PyTorch: [erf] because "the caller applies it"
+    ---
+    KERNEL SPEC: double
+    Description: Doubles every element.
+    Operations: [mul, erf]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_double(x):
+        return torch.erf(x * 2)
+    ---
+    ## Composition Notes
+    def reference_end(x):
+        return torch.erf(x * 2)
+    ```
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles every element.
+    Operations: [mul, erf]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_double(x):
+        return torch.erf(x * 2)
+    ---
+    ## Composition Notes
+    def reference_end(x):
+        return torch.erf(x * 2)
+    ```
+    """
+
+    code: ClassVar[str] = "TS432"
+    name: ClassVar[str] = "nothing-kept"
+    severity: ClassVar[Severity] = Severity.WARNING
+    operation: str
+    performer: str | None = None
+    close: str | None = None
+
+    def message(self) -> str:
+        """State the fault."""
+        if self.performer is not None:
+            return f"`{self.operation}` is kept in PyTorch, but `{self.performer}` performs it"
+        return f"`{self.operation}` is kept in PyTorch, but the forward pass doesn't perform it"
+
+    def help(self) -> str | None:
+        """Say what to do."""
+        return f"did you mean `{self.close}`?" if self.close else "take it off the list"

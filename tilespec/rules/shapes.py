@@ -156,7 +156,7 @@ class InvalidExpression(Rule):
         return f"`{self.text}` {self.reason}"
 
     def help(self) -> str | None:
-        return self.advice
+        return self.advice or "sizes are expressions like `2*D` or `H // heads`, other values are numbers"
 
 
 @dataclass(frozen=True)

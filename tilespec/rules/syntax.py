@@ -221,6 +221,8 @@ class MalformedValue(Rule):
 
 
 _FORMS = {
+    "Total kernels": "write the number of kernels, as in `Total kernels: 3`",
+    "PyTorch Reference": "write `def reference_<id>(...)` below the field name, or leave the field out",
     "Inputs": "write `name: shape=(B, D), dtype=float16` or `name: scalar float = 1e-5`",
     "Outputs": "write `name: shape=(B, D), dtype=float16`",
     "Operations": "write `[matmul, bias_add, gelu]`",

@@ -43,6 +43,7 @@ def test_a_case_gives_what_it_states(case: cases.Case) -> None:  # type: ignore[
             if (*cases.place(finding), finding.code) == (item.line, item.column, item.code)
         ]
         assert any(item.part in message for message in messages), (item.part, messages)
+    assert all(finding.help for finding in findings)
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.snapshot], ids=lambda case: case.path.stem)
