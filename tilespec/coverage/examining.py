@@ -92,7 +92,28 @@ def examine(
         if not disproved:
             result.findings += check_completeness(spec, result.graphs, result.coverage)
     result.findings += disproved
+    if result.proof is not None and result.proof.proved:
+        result.findings += _not_needed(spec, result.proof)
     return result
+
+
+def _not_needed(spec: SpecFile, proof: WiringProof) -> list[Diagnostic]:
+    """Return a finding for each kernel from which no wire leads to a final output."""
+    producers: dict[str, set[str]] = {}
+    for edge in proof.edges:
+        if edge.producer is not None:
+            producers.setdefault(edge.consumer, set()).add(edge.producer)
+    waiting, needed = [kernel for kernel, _ in proof.outputs], set[str]()
+    while waiting:
+        kernel = waiting.pop()
+        if kernel not in needed:
+            needed.add(kernel)
+            waiting.extend(producers.get(kernel, ()))
+    return [
+        rules.KernelNotNeeded(kernel.id).at(spec.source, kernel.span)
+        for kernel in spec.kernels
+        if kernel.id not in needed
+    ]
 
 
 def _trace_forward_pass(

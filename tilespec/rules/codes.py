@@ -110,6 +110,7 @@ CODES: Mapping[str, type[Rule]] = {
     "TS430": reference.NoteContradicts,
     "TS431": reference.SourceNotRead,
     "TS432": reference.NothingKept,
+    "TS433": reference.KernelNotNeeded,
     "TS501": lowering.UnsupportedOp,
     "TS502": lowering.UnsupportedArgument,
     "TS601": schedule.NoSchedule,

@@ -1878,3 +1878,85 @@ class NothingKept(Rule):
     def help(self) -> str | None:
         """Say what to do."""
         return f"did you mean `{self.close}`?" if self.close else "take it off the list"
+
+
+@dataclass(frozen=True)
+class KernelNotNeeded(Rule):
+    """A kernel whose outputs no result of the forward pass depends on.
+
+    The end-to-end reference says what a file computes. A kernel that it doesn't need runs for nothing: a step of the
+    forward pass is missing from the end-to-end reference, an input is wired past the kernel, or the kernel is left over.
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles every element.
+    Operations: [mul]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_double(x):
+        return x * 2
+    ---
+    KERNEL SPEC: grow
+    Description: Takes the exponential of every element.
+    Operations: [exp]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - z: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_grow(x):
+        return x.exp()
+    ---
+    ## Composition Notes
+    def reference_end(x):
+        return x * 2
+    ```
+
+    ```tilespec
+    KERNEL SPEC: double
+    Description: Doubles every element.
+    Operations: [mul]
+    Inputs:
+      - x: shape=(N,), dtype=float32
+    Outputs:
+      - y: shape=(N,), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def reference_double(x):
+        return x * 2
+    ---
+    KERNEL SPEC: grow
+    Description: Takes the exponential of every element.
+    Operations: [exp]
+    Inputs:
+      - y: shape=(N,), dtype=float32
+    Outputs:
+      - z: shape=(N,), dtype=float32
+    Dependencies: [double]
+    PyTorch Reference:
+    def reference_grow(y):
+        return y.exp()
+    ---
+    ## Composition Notes
+    def reference_end(x):
+        return (x * 2).exp()
+    ```
+    """
+
+    code: ClassVar[str] = "TS433"
+    name: ClassVar[str] = "kernel-not-needed"
+    severity: ClassVar[Severity] = Severity.WARNING
+    kernel: str
+
+    def message(self) -> str:
+        """State the fault."""
+        return f"no result of the end-to-end reference depends on `{self.kernel}`"
+
+    def help(self) -> str | None:
+        """Say what to do."""
+        return "return its output from the end-to-end reference, wire it with `from=`, or remove the kernel"

@@ -5,7 +5,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from tests.fuzz.meaning import meaning
 from tilespec.cli.app import app
+from tilespec.diagnostics import SourceText
+from tilespec.syntax import parse
 
 CANONICAL = """\
 KERNEL SPEC: double
@@ -156,3 +159,22 @@ def test_a_file_that_does_not_trace_keeps_its_text(tmp_path: Path):
     result = CliRunner().invoke(app, ["fmt", "--completeness", str(path)])
     assert (result.exit_code, path.read_text()) == (1, text)
     assert "TS404" in result.stderr
+
+
+def test_every_extension_inside_markdown_keeps_its_meaning(tmp_path: Path):
+    page = (Path(__file__).parent / "extensions.md").read_text()
+    path = tmp_path / "page.md"
+    path.write_text(page)
+    assert CliRunner().invoke(app, ["lint", "--no-cache", "--no-trace", str(path)]).exit_code == 0
+    assert CliRunner().invoke(app, ["fmt", "--check", str(path)]).exit_code == 1
+    assert CliRunner().invoke(app, ["fmt", str(path)]).exit_code == 0
+    assert CliRunner().invoke(app, ["fmt", "--check", str(path)]).exit_code == 0
+    done = path.read_text()
+    assert done != page
+    before, after = (parse(SourceText("page.md", text))[0] for text in (page, done))
+    assert meaning(before) == meaning(after)
+    fields = ("dims", "types", "numerics", "bench", "kept", "code")
+    assert all(getattr(after, name) for name in fields)
+    # What stands around the block is nobody's to rewrite.
+    assert done.startswith(page.partition("```")[0])
+    assert done.endswith(page.rpartition("```")[2])
