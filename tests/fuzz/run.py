@@ -127,7 +127,7 @@ def guided(name: str, seconds: int, out: Path) -> None:
             (Path(folder) / str(number)).write_text(text, encoding="utf-8")
         arguments = [
             f"-max_total_time={seconds}",
-            f"-timeout={ENDLESS:.0f}",
+            f"-timeout={5 * ENDLESS:.0f}",
             "-rss_limit_mb=3072",
             "-max_len=20000",
         ]

@@ -10,14 +10,14 @@ from typing import Protocol
 from tilespec.diagnostics import Diagnostic, Findings, SourceText
 from tilespec.ir.axes import name_axes, split, unify
 from tilespec.ir.build import axis_expr, cast
-from tilespec.ir.nodes import Load, Program, Store, Tensor, own_nodes
+from tilespec.ir.nodes import Contract, Load, Program, Reduce, Scan, Store, Tensor, own_nodes, postorder
 from tilespec.lowering.call import Call, CannotLowerError, Result, convert
 from tilespec.lowering.registry import REGISTRY
 from tilespec.lowering.simplify import simplify
 from tilespec.lowering.values import Index, Value, compute_dtype
 from tilespec.model.dims import ONE, ZERO, AxisAtom
 from tilespec.reference.graph import Graph, Ref
-from tilespec.rules.lowering import UnsupportedOp
+from tilespec.rules.lowering import KernelTooLarge, UnsupportedOp
 
 __all__ = ["NumericsLike", "lower"]
 
@@ -27,7 +27,15 @@ _DTYPES = frozenset(
 )
 
 
+_FOLDING = frozenset({"contraction", "convolution", "norms", "reductions", "scans", "softmax"})
+"""Families whose every rule makes one at least."""
 _FRAMES_PER_CALL = 8
+MOST_CALLS = 256
+"""Calls of one traced reference."""
+MOST_FOLDS = 32
+"""Reductions, contractions and scans of one kernel: real ones have a few, and scheduling looks at them pair by pair."""
+MOST_NODES = 4000
+"""Nodes of one kernel before it is simplified."""
 
 
 @contextmanager
@@ -66,6 +74,13 @@ def lower(
     findings = Findings()
     text = source or SourceText(graph.name, "")
     approximate = {} if numerics is None else dict(numerics.approximate)
+    if len(graph.nodes) > MOST_CALLS:
+        place = graph.nodes[MOST_CALLS].span
+        return None, [KernelTooLarge(len(graph.nodes), "operations", MOST_CALLS).at(text, place)]
+    folding = [node for node in graph.nodes if _folds(node.op)]
+    if len(folding) > MOST_FOLDS:
+        rule = KernelTooLarge(len(folding), "reductions and contractions", MOST_FOLDS)
+        return None, [rule.at(text, folding[MOST_FOLDS].span)]
     values = _call_all(graph, approximate, text, findings)
     if findings.has_errors:
         return None, findings.items
@@ -81,7 +96,26 @@ def lower(
         return None, findings.items
     inputs = tuple(Tensor(name, meta.shape, meta.dtype) for name, meta in graph.inputs)
     program = Program(graph.name, inputs, graph.scalars, tuple(stores))
+    nodes = list(postorder(store.value for store in stores))
+    for count, what, most in (
+        (
+            sum(isinstance(node, Reduce | Contract | Scan) for node in nodes),
+            "reductions and contractions",
+            MOST_FOLDS,
+        ),
+        (len(nodes), "steps", MOST_NODES),
+    ):
+        if count > most:
+            last = next((node.span for node in reversed(graph.nodes) if node.span is not None), None)
+            findings.add(KernelTooLarge(count, what, most).at(text, last))
+            return None, findings.items
     return canonical(program), findings.items
+
+
+def _folds(op: str) -> bool:
+    """Whether a call becomes a reduction, a contraction or a scan at least."""
+    rule = REGISTRY.find(op)
+    return rule is not None and rule.__module__.rpartition(".")[2] in _FOLDING
 
 
 def canonical(program: Program) -> Program:

@@ -113,6 +113,7 @@ CODES: Mapping[str, type[Rule]] = {
     "TS433": reference.KernelNotNeeded,
     "TS501": lowering.UnsupportedOp,
     "TS502": lowering.UnsupportedArgument,
+    "TS503": lowering.KernelTooLarge,
     "TS601": schedule.NoSchedule,
     "TS602": schedule.UndeterminedSize,
     "TS701": target.KernelRefused,

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from tilespec.diagnostics import Rule
 
-__all__ = ["UnsupportedArgument", "UnsupportedOp"]
+__all__ = ["KernelTooLarge", "UnsupportedArgument", "UnsupportedOp"]
 
 
 @dataclass(frozen=True)
@@ -124,3 +124,64 @@ class UnsupportedArgument(Rule):
 
     def help(self) -> str | None:
         return self.remedy
+
+
+@dataclass(frozen=True)
+class KernelTooLarge(Rule):
+    """A kernel of more steps than one kernel can be.
+
+    A spec is one fusion group: what shares a pass over memory. Dozens of reductions that wait for each other share none,
+    and a program of thousands of steps would neither be scheduled nor assembled in reasonable time.
+
+    This fails: 20 softmaxes are 40 reductions.
+
+    ```tilespec
+    KERNEL SPEC: again
+    Description: Takes the softmax many times.
+    Operations: [again]
+    Inputs:
+      - x: shape=(B, D), dtype=float32
+    Outputs:
+      - y: shape=(B, D), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def again(x):
+        for step in range(20):
+            x = torch.softmax(x, dim=-1)
+        return x
+    def reference_again(x):
+        return again(x)
+    ```
+
+    This passes.
+
+    ```tilespec
+    KERNEL SPEC: again
+    Description: Takes the softmax many times.
+    Operations: [again]
+    Inputs:
+      - x: shape=(B, D), dtype=float32
+    Outputs:
+      - y: shape=(B, D), dtype=float32
+    Dependencies: none
+    PyTorch Reference:
+    def again(x):
+        for step in range(2):
+            x = torch.softmax(x, dim=-1)
+        return x
+    def reference_again(x):
+        return again(x)
+    ```
+    """
+
+    code: ClassVar[str] = "TS503"
+    name: ClassVar[str] = "kernel-too-large"
+    count: int
+    what: str
+    most: int
+
+    def message(self) -> str:
+        return f"the kernel would have {self.count} {self.what}, of {self.most} at most"
+
+    def help(self) -> str | None:
+        return "split it into kernels of a few reductions or contractions each"

@@ -140,10 +140,15 @@ class _Formatter:
         written: dict[int, list[str]] = {}
         skipped: set[int] = set()
         if section.kind != "completeness":
+            below_code = {self.filled_line(block.last) for block in section.code if not block.fenced}
             for raw in section.fields:
                 first, _ = self.source.position(raw.name.start)
                 last, _ = self.source.position(max(raw.end, raw.name.end))
-                written[first] = self.file_field(raw, first, last)
+                rows = self.file_field(raw, first, last)
+                if first in below_code:
+                    # A comment below code is code.
+                    rows.sort(key=lambda row: row.startswith("#"))
+                written[first] = rows
                 skipped.update(range(first, last + 1))
         lines: list[str] = []
         for number in range(section.first, section.last + 1):
@@ -159,6 +164,13 @@ class _Formatter:
         while before_kernel and lines and _RULE.fullmatch(lines[-1]):
             lines = _trim(lines[:-1])
         return _squeeze(lines, keep=section.code)
+
+    def filled_line(self, number: int) -> int:
+        """Return the next line that isn't blank; the line behind the last one where there is none."""
+        number += 1
+        while number <= self.source.line_count and not self.source.line(number).strip():
+            number += 1
+        return number
 
     def file_field(self, raw: RawField, first: int, last: int) -> list[str]:
         begin, end = self.source.line_start(first), self.source.line_start(last) + len(self.source.line(last))

@@ -178,3 +178,17 @@ def test_every_extension_inside_markdown_keeps_its_meaning(tmp_path: Path):
     # What stands around the block is nobody's to rewrite.
     assert done.startswith(page.partition("```")[0])
     assert done.endswith(page.rpartition("```")[2])
+
+
+def test_a_form_that_would_be_read_as_something_else_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    from tilespec import syntax
+
+    path = tmp_path / "a.tilespec"
+    path.write_text(CANONICAL + "# a comment\n")
+    monkeypatch.setattr(syntax, "format_source", lambda source: (source.text + "#\n", []))
+    result = CliRunner().invoke(app, ["fmt", str(path)])
+    assert result.exit_code == 1
+    assert "TS999" in result.output
+    assert path.read_text() == CANONICAL + "# a comment\n"

@@ -221,3 +221,10 @@ def test_code_that_looks_like_a_kernel_stays_code() -> None:
         out = formatted(text)
         assert "    KERNEL SPEC: no\n" in out
         assert formatted(out) == out
+
+
+def test_a_comment_behind_a_field_below_code_does_not_join_the_code() -> None:
+    code = "def reference_all(x):\n    return x\n"
+    for blank in ("", "\n\n"):
+        out = formatted(f"{KERNEL}---\n## Composition Notes\n{code}{blank}Numerics: tf32=never  # why\n")
+        assert out.endswith(f"{code}{blank}Numerics: tf32=never\n# why\n")

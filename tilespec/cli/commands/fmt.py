@@ -85,6 +85,12 @@ def _format(path: Path, shown: str, *, completeness: bool) -> tuple[bytes, str |
     if source is None:
         return before, None, findings
     after, found = format_source(source)
+    if after is not None and format_source(SourceText(source.path, after))[0] != after:
+        from tilespec.rules.environment import InternalError
+
+        # The canonical form has to be its own: one that isn't lost something, and must not replace what a person wrote.
+        fault = InternalError("the canonical form of this file would be read as something else", "fmt")
+        return before, None, [*findings, fault.at(source, None)]
     if after is not None and completeness:
         after, found = _with_completeness(SourceText(source.path, after), found)
     return before, after, findings + found
