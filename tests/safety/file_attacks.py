@@ -64,6 +64,14 @@ DIMS = {
     "float": "1e400",
     "rank": ", ".join(["N"] * 5000),
 }
+CHAINS = {
+    "softmax": ("F.softmax(x, -1)", 15, 50, 700),
+    "cumsum": ("x.cumsum(0)", 30, 60),
+    "cat": ("torch.cat([x, x])[: x.shape[0]]", 30, 100),
+    "gelu": ("F.gelu(x)", 100, 700),
+    "layer_norm": ("F.layer_norm(x[None], (x.shape[0],))[0]", 10, 100),
+}
+"""Calls, and how often in a row: what a kernel may have at most, and more."""
 LINES = {
     "range of everything": "N: 0..10**30",
     "range backwards": "N: 9..1",
@@ -119,6 +127,10 @@ def hostile() -> Iterator[tuple[str, str]]:
     """Yield names and texts."""
     for name, dim in DIMS.items():
         yield f"dim: {name}", spec(dim=dim)
+    for name, (call, *counts) in CHAINS.items():
+        for count in counts:
+            code = f"for step in range({count}): x = {call}\n    return x"
+            yield f"chain: {count} {name}", spec().replace("return F.relu(x)", code)
     for name, line in LINES.items():
         yield f"dims: {name}", spec(top=f"Dims:\n  {line}\n---\n")
     yield from {

@@ -27,11 +27,9 @@ _DTYPES = frozenset(
 )
 
 
-_FOLDING = frozenset({"contraction", "convolution", "norms", "reductions", "scans", "softmax"})
-"""Families whose every rule makes one at least."""
+_FOLDING = frozenset({"contraction", "convolution", "joins", "norms", "reductions", "scans", "softmax"})
+"""Families whose every call is one at least."""
 _FRAMES_PER_CALL = 8
-MOST_CALLS = 256
-"""Calls of one traced reference."""
 MOST_FOLDS = 32
 """Reductions, contractions and scans of one kernel: real ones have a few, and scheduling looks at them pair by pair."""
 MOST_NODES = 4000
@@ -74,12 +72,9 @@ def lower(
     findings = Findings()
     text = source or SourceText(graph.name, "")
     approximate = {} if numerics is None else dict(numerics.approximate)
-    if len(graph.nodes) > MOST_CALLS:
-        place = graph.nodes[MOST_CALLS].span
-        return None, [KernelTooLarge(len(graph.nodes), "operations", MOST_CALLS).at(text, place)]
     folding = [node for node in graph.nodes if _folds(node.op)]
     if len(folding) > MOST_FOLDS:
-        rule = KernelTooLarge(len(folding), "reductions and contractions", MOST_FOLDS)
+        rule = KernelTooLarge(len(folding), "reductions, contractions and joins", MOST_FOLDS)
         return None, [rule.at(text, folding[MOST_FOLDS].span)]
     values = _call_all(graph, approximate, text, findings)
     if findings.has_errors:
@@ -100,7 +95,7 @@ def lower(
     for count, what, most in (
         (
             sum(isinstance(node, Reduce | Contract | Scan) for node in nodes),
-            "reductions and contractions",
+            "reductions, contractions and joins",
             MOST_FOLDS,
         ),
         (len(nodes), "steps", MOST_NODES),
@@ -113,7 +108,7 @@ def lower(
 
 
 def _folds(op: str) -> bool:
-    """Whether a call becomes a reduction, a contraction or a scan at least."""
+    """Whether a call becomes a reduction, a contraction, a scan or a join at least."""
     rule = REGISTRY.find(op)
     return rule is not None and rule.__module__.rpartition(".")[2] in _FOLDING
 

@@ -188,7 +188,7 @@ LIMITS: dict[str, int] = {
     "steps": 200_000,
     "sequence length": 4_096,
     "call depth": 16,
-    "operations": 768,
+    "operations": 256,
     "axes": 8,
     "size bits": 63,
     "size terms": 128,
