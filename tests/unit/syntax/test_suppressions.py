@@ -65,10 +65,11 @@ def test_the_innermost_of_several_suppressions_counts() -> None:
 def test_many_suppressions_take_time_in_proportion() -> None:
     block = f"{COMMENT.format(codes='TS301')}\n"
     times = []
-    for count in (2_000, 8_000):
+    for count in (1_000, 8_000):
         source = SourceText("a.tilespec", block * count + KERNEL)
         begun = time.process_time()
         tree, findings = parse(source)
         apply_suppressions(tree, (findings + build_model(tree)[1]) * count)
         times.append(time.process_time() - begun)
-    assert times[1] < 10 * times[0]
+    # Eight times as many: a walk over all of them for each would take 64 times as long.
+    assert times[1] < 30 * times[0]
