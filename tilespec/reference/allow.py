@@ -189,6 +189,7 @@ LIMITS: dict[str, int] = {
     "sequence length": 4_096,
     "call depth": 16,
     "operations": 256,
+    "operations of a forward pass": 768,
     "axes": 8,
     "size bits": 63,
     "size terms": 128,

@@ -17,7 +17,6 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from tilespec.diagnostics import Span
 from tilespec.model.dims import Expr
-from tilespec.reference import allow
 from tilespec.reference.decompositions import decompositions
 from tilespec.reference.graph import Argument, Graph, Node, Ref, TensorMeta
 from tilespec.reference.symbols import SymbolTable
@@ -70,10 +69,13 @@ class Place:
 class Recorder(TorchDispatchMode):
     """A dispatch mode below the evaluator and above the fake tensors."""
 
-    def __init__(self, table: SymbolTable, place: Callable[[], Place], reserved: Iterable[str]) -> None:
+    def __init__(
+        self, table: SymbolTable, place: Callable[[], Place], reserved: Iterable[str], limit: int
+    ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.table = table
         self.place = place
+        self.limit = limit
         self.nodes: list[Node] = []
         self._refs: WeakIdKeyDictionary = WeakIdKeyDictionary()
         self._kept: list[Tensor] = []
@@ -155,7 +157,7 @@ class Recorder(TorchDispatchMode):
         return result
 
     def _record(self, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        if len(self.nodes) >= allow.LIMITS["operations"]:
+        if len(self.nodes) >= self.limit:
             raise OperationLimitError
         result = func(*args, **kwargs)
         tensors = _tensors(result)

@@ -266,7 +266,7 @@ class _Run:
         )
         self.table = SymbolTable(self.space.equations)
         names = [item.name for item in self.signature.inputs]
-        self.recorder = Recorder(self.table, self._place, names)
+        self.recorder = Recorder(self.table, self._place, names, self._limit)
         self.library = TorchLibrary(
             self.program,
             explain=self._explain,
@@ -277,6 +277,12 @@ class _Run:
         )
         self.evaluator = Evaluator(self.program, self.library)
 
+    @property
+    def _limit(self) -> int:
+        """How many operations may be recorded: a forward pass, whose outputs nobody declares, has more than a kernel."""
+        whole = self.signature.outputs is None
+        return allow.LIMITS["operations of a forward pass" if whole else "operations"]
+
     def trace(self) -> tuple[Graph | None, list[Diagnostic]]:
         try:
             return self._trace()
@@ -285,7 +291,7 @@ class _Run:
         except NotExpressibleError as error:
             return None, [*self.findings, self._raised(str(error))]
         except OperationLimitError:
-            rule = rules.ReferenceLimit("operations", allow.LIMITS["operations"])
+            rule = rules.ReferenceLimit("operations", self._limit)
             return None, [*self.findings, self._at_place(rule)]
         except RAISED as error:
             return None, [*self.findings, self._raised(_first_line(self.table.readable(str(error))))]
@@ -409,7 +415,7 @@ class _Run:
 
     def _explain(self, error: BaseException, node: ast.AST, operands: Sequence[Value]) -> Rule:
         if isinstance(error, OperationLimitError):
-            return rules.ReferenceLimit("operations", allow.LIMITS["operations"])
+            return rules.ReferenceLimit("operations", self._limit)
         if type(error).__name__ in _DATA_DEPENDENT:
             return rules.DataDependentControl(self.program.text(node))
         self.by_size = True

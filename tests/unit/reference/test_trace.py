@@ -8,7 +8,8 @@ from torch import Tensor
 
 from tests.unit.reference.corpus import CORPUS
 from tests.unit.reference.making import ORIGIN, kernel, spec
-from tilespec.diagnostics import Diagnostic, Severity
+from tilespec.diagnostics import Diagnostic, Severity, SourceText
+from tilespec.model import build_model
 from tilespec.model.dims import Expr, sym
 from tilespec.model.types import DimRange, Kernel
 from tilespec.reference.evaluate import evaluate
@@ -16,7 +17,8 @@ from tilespec.reference.graph import Graph, Ref
 from tilespec.reference.replay import replay
 from tilespec.reference.signature import Signature
 from tilespec.reference.sizes import SizeSpace, symbols_of
-from tilespec.reference.trace import trace, trace_kernel
+from tilespec.reference.trace import trace, trace_end_to_end, trace_kernel
+from tilespec.syntax import parse
 
 CASES = [(inputs, text) for inputs, texts in CORPUS.items() for text in texts]
 
@@ -247,3 +249,47 @@ def reference_t(x: torch.Tensor, n=3) -> torch.Tensor:
     (replayed,) = replay(graph, {"x": x}, {"n": 3}, {"N": 2, "D": 3})
     torch.testing.assert_close(golden, total.double() + 3)
     torch.testing.assert_close(replayed, total + 3)
+
+
+STAGES = "".join(
+    f"""\
+KERNEL SPEC: stage{stage}
+Description: A hundred sines.
+Operations: [sin]
+Inputs:
+  - x{stage}: shape=(N,), dtype=float32
+Outputs:
+  - x{stage + 1}: shape=(N,), dtype=float32
+Dependencies: {f"[stage{stage - 1}]" if stage else "none"}
+PyTorch Reference:
+def reference_stage{stage}(x{stage}):
+    for _ in range(100):
+        x{stage} = x{stage}.sin()
+    return x{stage}
+---
+"""
+    for stage in range(3)
+)
+WHOLE = """\
+End-to-end PyTorch reference:
+def reference_whole(x0):
+    for _ in range(300):
+        x0 = x0.sin()
+    return x0
+"""
+
+
+def test_a_forward_pass_may_have_more_operations_than_a_kernel():
+    tree, _ = parse(SourceText("stages.tilespec", STAGES + WHOLE))
+    spec, _ = build_model(tree)
+    assert spec is not None
+    graph, findings = trace_end_to_end(spec)
+    assert findings == []
+    assert graph is not None
+    assert len(graph.nodes) == 300
+    tree, _ = parse(SourceText("stage.tilespec", STAGES.partition("---")[0].replace("100", "300")))
+    spec, _ = build_model(tree)
+    assert spec is not None
+    graph, findings = trace_kernel(spec, spec.kernels[0])
+    assert graph is None
+    assert [item.message for item in findings] == ["the reference exceeds 256 operations"]
