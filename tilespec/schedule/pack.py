@@ -21,6 +21,8 @@ from tilespec.schedule.common import overlaps
 __all__ = ["pack_operands"]
 
 _OPERANDS = frozenset({"float16", "bfloat16", "float32"})
+_MOST_DIMS = 4
+"""Dims of a packed input: a window over it has one more, and what is known of strides ends at 5 (cuda-tile 1.7)."""
 
 
 @dataclass(frozen=True)
@@ -193,10 +195,13 @@ def _pack_window(load: Load, node: Contract, channels: AxisAtom, name: str) -> t
         moved.append(parts[place] - offset if slides else parts[place])
         if item.axis is not None:
             axes.append(item.axis)
-    tensor = Tensor(name, tuple(shape), load.tensor.dtype)
     fill = load.fill
     inside = all(read[place] == index[order.index(place)] for place in range(len(parts)))
     value = Load(load.dtype, load.tensor, tuple(read), None if inside else fill, load.span)
+    while len(shape) > _MOST_DIMS:
+        index[:2], moved[:2] = [index[0] * shape[1] + index[1]], [moved[0] * shape[1] + moved[1]]
+        shape[:2] = [shape[0] * shape[1]]
+    tensor = Tensor(name, tuple(shape), load.tensor.dtype)
     return (
         Store(tensor, tuple(index), value, tuple(axes)),
         Load(load.dtype, tensor, tuple(moved), None, load.span),
