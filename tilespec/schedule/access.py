@@ -19,7 +19,7 @@ from tilespec.ir.nodes import Node
 from tilespec.model.dims import ONE, ZERO, AxisAtom, Expr, product
 from tilespec.schedule.regroup import linear_index
 
-__all__ = ["Dim", "Gather", "TileAccess", "find_access"]
+__all__ = ["Dim", "Gather", "TileAccess", "find_access", "inside"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def find_access(
         if isinstance(item, Node):
             return Gather("the index is data")
         if not any(tiled(axis) for axis in item.axes):
-            if guarded and not _inside(item, extents[position]):
+            if guarded and not inside(item, extents[position]):
                 return Gather(f"index `{item}` may leave the tensor")
             dims.append(Dim(extents[position], None, item, source=(position, ONE)))
             position += 1
@@ -105,7 +105,8 @@ def find_access(
     return TileAccess(tuple(dims), None if shape == tuple(extents) else shape)
 
 
-def _inside(index: Expr, extent: Expr) -> bool:
+def inside(index: Expr, extent: Expr) -> bool:
+    """Whether an index can be shown to lie in a dim."""
     return index.is_nonnegative() and (extent - 1 - index.upper()).is_nonnegative()
 
 
@@ -139,7 +140,7 @@ def _window(whole: Expr, size: Expr, tiled: Callable[[AxisAtom], bool]) -> list[
     What no tile covers is a scalar index of any form, such as the `2 - k` of a window that is walked backwards: where it
     isn't a sum of positive multiples it is one dim.
     """
-    if not _inside(whole, size):
+    if not inside(whole, size):
         return None
     split = whole.linear()
     if split is None or split[1] != ZERO or any(not stride.is_positive() for stride in split[0].values()):

@@ -94,6 +94,7 @@ def substitute_axes(program: Program, mapping: Mapping[AxisAtom, Expr]) -> Progr
             tuple(item.substitute(names) for item in store.index),
             rewrite(store.value, change, memo),
             expand(store.axes),
+            store.partial,
         )
         for store in program.stores
     )
