@@ -12,84 +12,118 @@ every load is a tile of a view.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from tilespec.ir.build import literal
 from tilespec.ir.nodes import Compute, Contract, Load, Node, Program, Store, Tensor, postorder, rewrite
 from tilespec.model.dims import ZERO, AxisAtom, Expr, axis
+from tilespec.schedule.columns import FEW, Columns, fold_taps
 from tilespec.schedule.common import overlaps
 from tilespec.schedule.phases import split_phases
 from tilespec.schedule.skip import without_tests
 
-__all__ = ["pack_operands"]
+__all__ = ["Packed", "pack_operands"]
 
 _OPERANDS = frozenset({"float16", "bfloat16", "float32"})
 _MOST_DIMS = 4
 """Dims of a packed input: a window over it has one more, and what is known of strides ends at 5 (cuda-tile 1.7)."""
 
 
-def pack_operands(program: Program) -> tuple[list[Program], list[Tensor], Program]:
-    """Return the packing programs, the tensors that they write, and the program that reads those.
+@dataclass(frozen=True)
+class Packed:
+    """A way to pack: programs that write the operands, what they write, and the program that reads it.
 
-    Programs without a convolution come back unchanged.
+    It serves sizes for which `condition` is at least 0; None serves all that are left.
     """
-    steps, tensors, packed = _pack(split_phases(program))
-    return (steps, tensors, packed if steps else program)
+
+    steps: tuple[Program, ...]
+    tensors: tuple[Tensor, ...]
+    program: Program
+    condition: Expr | None = None
 
 
-def _pack(program: Program) -> tuple[list[Program], list[Tensor], Program]:
+def pack_operands(program: Program) -> list[Packed]:
+    """Return the ways to pack the operands of the first convolution of a program, for few channels first; or none."""
+    ways = _columns(program)
+    if any(way.condition is None for way in ways):
+        return ways
+    phased = split_phases(program)
+    found = _first(phased)
+    if found is None:
+        return ways
+    node, weights, window, channels = found
+    names = _names(window, weights, "packed", program)
+    packs = (
+        (window, _pack_window(window, node, channels, names[0])),
+        (weights, _pack_weights(weights, channels, names[1])),
+    )
+    return [*ways, _packed(phased, node, packs, node.axes, None)]
+
+
+def _columns(program: Program) -> list[Packed]:
+    """Return the way to pack for few channels, if their number may be small."""
+    found = _first(program)
+    if found is None:
+        return []
+    node, weights, window, channels = found
+    room = FEW - 1 - channels.extent
+    if any(without_tests(side)[0] for side in node.operands) or (room.value or 0) < 0:
+        return []
+    folded = fold_taps(node, window, weights, channels, _names(window, weights, "columns", program))
+    if folded is None:
+        return []
+    packs = ((window, folded[0]), (weights, folded[1]))
+    return [_packed(program, node, packs, folded[2], room if room.value is None else None)]
+
+
+def _packed(
+    program: Program,
+    node: Contract,
+    packs: Sequence[tuple[Load, Columns]],
+    axes: tuple[AxisAtom, ...],
+    condition: Expr | None,
+) -> Packed:
+    tensors = tuple(store.tensor for _, (store, _) in packs)
+    steps = tuple(
+        Program(f"{program.name}_pack_{load.tensor.name}", program.inputs, program.parameters, (store,))
+        for load, (store, _) in packs
+    )
+    memo: dict[Node, Node] = {load: moved for load, (_, moved) in packs}
+    packed = replace(
+        node,
+        left=rewrite(node.left, lambda item: item, memo),
+        right=rewrite(node.right, lambda item: item, memo),
+        axes=axes,
+    )
+    swap: dict[Node, Node] = {node: packed}
+    stores = tuple(
+        replace(store, value=rewrite(store.value, lambda item: item, swap)) for store in program.stores
+    )
+    return Packed(
+        steps, tensors, replace(program, inputs=(*program.inputs, *tensors), stores=stores), condition
+    )
+
+
+def _names(window: Load, weights: Load, kind: str, program: Program) -> tuple[str, str]:
     taken = {item.name for item in (*program.inputs, *program.outputs)}
-    steps: list[Program] = []
-    tensors: list[Tensor] = []
-    products = [
-        node for node in postorder(store.value for store in program.stores) if isinstance(node, Contract)
-    ]
-    for node in products:
-        found = _convolution(node, program)
-        if found is None:
-            continue
-        moving, window, channels = found
-        changes: dict[Node, Node] = {}
-        for operand, made in (
-            (window, _pack_window(window, node, channels, _name(window, taken))),
-            (moving, _pack_weights(moving, channels, _name(moving, taken))),
-        ):
-            store, load = made
-            tensors.append(store.tensor)
-            steps.append(
-                Program(
-                    f"{program.name}_pack_{operand.tensor.name}",
-                    program.inputs,
-                    program.parameters,
-                    (store,),
-                )
-            )
-            changes[operand] = load
-        memo: dict[Node, Node] = dict(changes)
-        packed = replace(
-            node,
-            left=rewrite(node.left, lambda item: item, memo),
-            right=rewrite(node.right, lambda item: item, memo),
-        )
-        swap: dict[Node, Node] = {node: packed}
-        program = replace(
-            program,
-            inputs=(*program.inputs, *tensors[-2:]),
-            stores=tuple(
-                replace(store, value=rewrite(store.value, lambda item: item, dict(swap)))
-                for store in program.stores
-            ),
-        )
-        break
-    return steps, tensors, program
+    names: list[str] = []
+    for load in (window, weights):
+        name = f"{load.tensor.name}_{kind}"
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        names.append(name)
+    return names[0], names[1]
 
 
-def _name(load: Load, taken: set[str]) -> str:
-    name = f"{load.tensor.name}_packed"
-    while name in taken:
-        name += "_"
-    taken.add(name)
-    return name
+def _first(program: Program) -> tuple[Contract, Load, Load, AxisAtom] | None:
+    """Return the first convolution of a program with its weights, its input and its channels."""
+    for node in postorder(store.value for store in program.stores):
+        found = _convolution(node, program) if isinstance(node, Contract) else None
+        if isinstance(node, Contract) and found is not None:
+            return (node, *found)
+    return None
 
 
 def _convolution(node: Contract, program: Program) -> tuple[Load, Load, AxisAtom] | None:
