@@ -69,7 +69,8 @@ def _schedule(plan: ModulePlan) -> Iterator[str]:
             yield f"{variant.family}, {variant.name}, {condition if len(launch.variants) > 1 else 'for all sizes'}"
             for item in variant.axes:
                 rule = "" if item.rule is None else f", {_rule(item.rule)}"
-                yield f"  {item.axis.name} of {item.axis.extent}: {item.role.value}{rule}"
+                count = "" if item.count is None else f", {item.count} of them"
+                yield f"  {item.axis.name} of {item.axis.extent}: {item.role.value}{rule}{count}"
             if variant.hints:
                 yield f"  hints: {', '.join(f'{name}={value}' for name, value in variant.hints)}"
     for decline in plan.declined:

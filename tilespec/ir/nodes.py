@@ -255,12 +255,16 @@ class Scan(Node):
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """Writes `value` to `tensor[index]` for every point of `axes`; `index` covers each element exactly once."""
+    """Writes `value` to `tensor[index]` for every point of `axes`; `index` covers each element exactly once.
+
+    Of a `partial` store the index may leave the tensor besides; nothing is written there.
+    """
 
     tensor: Tensor
     index: tuple[Expr, ...]
     value: Node
     axes: tuple[AxisAtom, ...]
+    partial: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,8 @@ def _tap(call: Call, number: int, place: Expr, size: Expr, window: _Window) -> t
     # A tap past the window must not meet an infinite input: its weight reads as 0.
     if not (size - 1 - tap).is_nonnegative():
         tests.append(call.do("lt", index_node(tap), index_node(size)))
-    start = shifted // period if step == 1 else (shifted - first * step) // period
+    # One dilation further and back, so that what is divided is not negative.
+    start = shifted // period if step == 1 else (shifted + (period - first) * step) // period - step
     return axis, _Tap(tap, start - axis * step, tuple(tests))
 
 

@@ -124,7 +124,7 @@ def write_launcher(
             steps.append("else:" if last else f"{'if' if place == 0 else 'elif'} {test}:")
             steps.append(f"    {step} = ({grid}, {kernel}, ({arguments[place]}, *{constants}))")
     unpack = f"{', '.join(['<device>', *returned])} = <plan>"
-    steps_body = [unpack, *_allocations(module.workspaces), *steps, f"return ({', '.join(names)},)"]
+    steps_body = [unpack, *_workspaces(module, kernels), *steps, f"return ({', '.join(names)},)"]
     allocate_body = [unpack, *_allocations(program.outputs), f"return {_tuple(program.outputs)}"]
     plan_body += [f"<device> = {device}", f"return {', '.join(['<device>', *returned])}"]
     taken = {item.name for item in (*program.inputs, *program.outputs, *module.workspaces)}
@@ -330,6 +330,21 @@ def _view(array: ArrayParameter) -> str:
 def _factor(times: Expr) -> str:
     text = str(times)
     return text if text.isidentifier() or text.isdigit() else f"({text})"
+
+
+def _workspaces(module: ModulePlan, kernels: Sequence[Sequence[tuple[str, KernelText]]]) -> list[str]:
+    """Write the allocations of workspaces, those that only one variant writes under the condition that it runs."""
+    lines: list[str] = []
+    for tensor in module.workspaces:
+        allocation = _allocations([tensor])
+        for number, variants in enumerate(kernels, 1):
+            suffix = f"_{number}" if len(kernels) > 1 else ""
+            writers = [name for name, text in variants if tensor in text.plan.program.outputs]
+            if writers and len(writers) < len(variants):
+                test = " or ".join(f"<kernel{suffix}> is {name}" for name in writers)
+                allocation = [f"if {test}:", *(f"    {line}" for line in allocation)]
+        lines += allocation
+    return lines
 
 
 def _allocations(tensors: Sequence[Tensor]) -> list[str]:

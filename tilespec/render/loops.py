@@ -26,8 +26,8 @@ class Loops(Memory):
 
     def tile_count(self, axis: AxisAtom) -> str:
         """Write how many steps a looped axis has."""
-        count = self.size(axis.extent).code
         plan = self.plan.plan(axis)
+        count = self.size(axis.extent if plan.count is None else plan.count).code
         if plan.until is not None:
             end = self.diagonal(plan.until, 0)
             count = f"max(min({count}, {end}), 0)" if plan.until[1].terms else f"min({count}, {end})"

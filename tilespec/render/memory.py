@@ -89,7 +89,7 @@ class Memory(Values):
         """Write a tile store or a scatter."""
         frame = self.frame_of(frozenset(axis for axis in store.axes if self.tiled(axis)))
         value = self.value(store.value, frame, scope)
-        access = find_access(store.index, store.tensor.shape, self.tiled, guarded=False)
+        access = find_access(store.index, store.tensor.shape, self.tiled, guarded=store.partial)
         name = self.array(store.tensor, access, written=True)
         axes = frozenset(axis for axis in store.axes if self.tiled(axis))
         code = value.at_least(100)
@@ -119,7 +119,11 @@ class Memory(Values):
         scope.block.line(f"ct.store({name}, {tuple_text(index_)}, {code}{order}, allow_tma=TMA_STORE)")
 
     def _skips(self, store: Store, axis: AxisAtom) -> bool:
-        return any(
-            item.axis == axis and extent == axis.extent
-            for item, extent in zip(store.index, store.tensor.shape, strict=True)
-        )
+        """Whether what lies past the end of an axis lies past the end of the tensor, too."""
+        for item, extent in zip(store.index, store.tensor.shape, strict=True):
+            split = item.linear()
+            if split is None or axis not in split[0] or not split[0][axis].is_positive():
+                continue
+            if (item.substitute({axis.name: axis.extent}) - extent).is_nonnegative():
+                return True
+        return False

@@ -7,6 +7,7 @@ either one tile axis or one scalar index. `gather` and `scatter` serve the rest.
     q[b, h, s, d]  from  p[b, s, h*E + d]   p.reshape(B, S, H, E), dims (b, s, h, d)
     x[b, s, d + E]       of (B, S, 2*E)     x[:, :, E:2*E], dims (b, s, d)
     x[n, 2*w + k, c]     of (N, W, C)       dims (n, w, k, c) with strides (N's, 2 W's, W's, C's): a sliding window
+    x[n, w + 2 - k, c]   of (N, W, C)       dims (n, w, 2 - k, c): a window that is walked backwards
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tilespec.ir.nodes import Node
-from tilespec.model.dims import ONE, ZERO, AxisAtom, Expr
+from tilespec.model.dims import ONE, ZERO, AxisAtom, Expr, product
 from tilespec.schedule.regroup import linear_index
 
-__all__ = ["Dim", "Gather", "TileAccess", "find_access"]
+__all__ = ["Dim", "Gather", "TileAccess", "find_access", "inside"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,34 +80,20 @@ def find_access(
         if isinstance(item, Node):
             return Gather("the index is data")
         if not any(tiled(axis) for axis in item.axes):
-            if guarded and not _inside(item, extents[position]):
+            if guarded and not inside(item, extents[position]):
                 return Gather(f"index `{item}` may leave the tensor")
             dims.append(Dim(extents[position], None, item, source=(position, ONE)))
             position += 1
             continue
-        end = position + 1
-        whole, size = item, extents[position]
-        while whole.linear() is None and end < len(index):
-            following = index[end]
-            if isinstance(following, Node):
-                return Gather("the index is data")
-            size = size * extents[end]
-            end += 1
-            run = [part for part in index[position:end] if isinstance(part, Expr)]
-            whole = linear_index(run, extents[position:end])
-        found = _digits(whole, size, tiled)
-        alone = end == position + 1
-        if isinstance(found, Gather) and alone and not guarded:
-            window = _window(whole, size, tiled)
+        found = _tile_dims(index, extents, position, tiled)
+        if isinstance(found, Gather) and not guarded:
+            window = _window(item, extents[position], tiled)
             strided = strided or window is not None
-            found = window or found
+            found = found if window is None else (_sourced(window, position), position + 1)
         if isinstance(found, Gather):
             return found
-        found = [
-            replace(dim, source=(position, dim.source[1]) if alone and dim.source else None) for dim in found
-        ]
-        dims.extend(found)
-        position = end
+        dims.extend(found[0])
+        position = found[1]
     axes = [dim.axis for dim in dims if dim.axis is not None]
     if len(set(axes)) != len(axes):
         return Gather("one axis indexes two dims")
@@ -118,15 +105,52 @@ def find_access(
     return TileAccess(tuple(dims), None if shape == tuple(extents) else shape)
 
 
-def _inside(index: Expr, extent: Expr) -> bool:
+def inside(index: Expr, extent: Expr) -> bool:
+    """Whether an index can be shown to lie in a dim."""
     return index.is_nonnegative() and (extent - 1 - index.upper()).is_nonnegative()
 
 
+def _tile_dims(
+    index: Sequence[Expr | Node], extents: Sequence[Expr], position: int, tiled: Callable[[AxisAtom], bool]
+) -> tuple[list[Dim], int] | Gather:
+    """Return the dims that a run of indices from `position` on makes, the shortest that is affine, and where it ends."""
+    run: list[Expr] = []
+    for item in index[position:]:
+        if isinstance(item, Node):
+            return Gather("the index is data")
+        run.append(item)
+        end = position + len(run)
+        whole = item if len(run) == 1 else linear_index(run, extents[position:end])
+        if whole.linear() is not None:
+            break
+    found = _digits(whole, product(extents[position:end]), tiled)
+    if isinstance(found, Gather):
+        return found
+    return (_sourced(found, position) if len(run) == 1 else [replace(dim, source=None) for dim in found]), end
+
+
+def _sourced(dims: list[Dim], position: int) -> list[Dim]:
+    """Return dims that step along dim `position` of the tensor."""
+    return [replace(dim, source=(position, dim.source[1]) if dim.source else None) for dim in dims]
+
+
 def _window(whole: Expr, size: Expr, tiled: Callable[[AxisAtom], bool]) -> list[Dim] | None:
-    """Read `2*w + k` as two dims that step along one of the tensor: a sliding window over it."""
-    split = whole.linear()
-    if split is None or split[1] != ZERO or not _inside(whole, size):
+    """Read `2*w + k` as dims that step along one of the tensor: a sliding window over it.
+
+    What no tile covers is a scalar index of any form, such as the `2 - k` of a window that is walked backwards: where it
+    isn't a sum of positive multiples it is one dim.
+    """
+    if not inside(whole, size):
         return None
+    split = whole.linear()
+    if split is None or split[1] != ZERO or any(not stride.is_positive() for stride in split[0].values()):
+        rest = Expr(tuple(term for term in whole.terms if not any(map(tiled, Expr((term,)).axes))))
+        split = (whole - rest).linear()
+        if split is None or not rest.is_nonnegative():
+            return None
+        scalar = [Dim(rest.upper() + 1, None, rest, source=(0, ONE))]
+    else:
+        scalar = []
     strides = split[0]
     if any(not stride.is_positive() for stride in strides.values()):
         return None
@@ -136,7 +160,7 @@ def _window(whole: Expr, size: Expr, tiled: Callable[[AxisAtom], bool]) -> list[
         if tiled(item)
         else Dim(item.extent, None, _axis(item), source=(0, strides[item]))
         for item in order
-    ]
+    ] + scalar
 
 
 def _digits(whole: Expr, size: Expr, tiled: Callable[[AxisAtom], bool]) -> list[Dim] | Gather:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tilespec.ir.build import axis_expr
 from tilespec.ir.nodes import Contract, Load, Node, Program, Reduce, Scan, Store, Tensor, postorder, rewrite
-from tilespec.model.dims import axis, product
+from tilespec.model.dims import Expr, axis, product
 from tilespec.schedule.attention import attention
 from tilespec.schedule.contraction import contraction
 from tilespec.schedule.pack import pack_operands
@@ -44,11 +44,11 @@ def _schedule_all(program: Program) -> ModulePlan | list[Decline]:
     declined: list[Decline] = []
     launches: list[Launch] = []
     workspaces: list[Tensor] = []
-    for step, dealt in _steps(prepared, workspaces):
-        found = _schedule(step, dealt, declined)
+    for step in _steps(prepared, workspaces):
+        found = _schedule(step.program, step.dealt, declined)
         if found is None:
             return declined
-        launches.append(found)
+        launches.append(found if step.other is None else _with_other(found, *step.other))
     return ModulePlan(program.name, program, tuple(launches), tuple(workspaces), tuple(declined))
 
 
@@ -66,18 +66,50 @@ def _schedule(program: Program, dealt: str | None, declined: list[Decline]) -> L
     return None
 
 
-def _steps(program: Program, workspaces: list[Tensor]) -> list[tuple[Program, str | None]]:
+def _with_other(launch: Launch, program: Program, condition: Expr) -> Launch:
+    """Put another program before the variants of a launch, for sizes at which an expression is at least 0."""
+    other = _schedule(program, None, [])
+    assert other is not None  # noqa: S101 - no way to pack scans
+    first = replace(other.variants[-1], name="few_channels", condition=condition)
+    return replace(launch, variants=(first, *launch.variants))
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A launch to be scheduled; `other` does the same for sizes at which an expression is at least 0."""
+
+    program: Program
+    dealt: str | None = None
+    other: tuple[Program, Expr] | None = None
+
+
+def _ways(program: Program, workspaces: list[Tensor]) -> list[_Step]:
+    """Return the launches of a program with its operands packed, where one of them is a convolution."""
+    ways = pack_operands(program)
+    if not ways:
+        return [_Step(program)]
+    for way in ways:
+        workspaces += way.tensors
+    *others, last = ways
+    steps = [_Step(item) for item in (*last.steps, last.program)]
+    for other in others:
+        assert other.condition is not None  # noqa: S101 - of all but the last
+        programs = (*other.steps, other.program)
+        steps = [
+            replace(step, other=(item, other.condition)) for step, item in zip(steps, programs, strict=True)
+        ]
+    return steps
+
+
+def _steps(program: Program, workspaces: list[Tensor]) -> list[_Step]:
     """Cut a program into launches: what has to stand in memory before the rest can read it; then group by axes.
 
     Reductions to a single value are cut in two: blocks reduce shares, the next step joins them. A scan that is not stored
     as it is goes to memory first.
     """
-    steps: list[tuple[Program, str | None]] = []
+    steps: list[_Step] = []
     program = _store_scans(program, workspaces, steps)
     program = _store_products(program, workspaces, steps)
-    packs, packed, program = pack_operands(program)
-    steps += [(item, None) for item in packs]
-    workspaces += packed
     while True:
         total = next(
             (
@@ -97,7 +129,7 @@ def _steps(program: Program, workspaces: list[Tensor]) -> list[tuple[Program, st
         workspace = Tensor(f"partial_{len(workspaces) + 1}", (shares,), total.dtype)
         workspaces.append(workspace)
         steps.append(
-            (
+            _Step(
                 Program(
                     f"{program.name}_shares",
                     program.inputs,
@@ -125,13 +157,11 @@ def _steps(program: Program, workspaces: list[Tensor]) -> list[tuple[Program, st
         groups.setdefault(tuple(item.extent for item in store.axes), []).append(store)
     for stores in groups.values():
         name = program.name if len(groups) == 1 else f"{program.name}_{stores[0].tensor.name}"
-        steps.append((replace(program, name=name, stores=tuple(stores)), None))
+        steps += _ways(replace(program, name=name, stores=tuple(stores)), workspaces)
     return steps
 
 
-def _store_scans(
-    program: Program, workspaces: list[Tensor], steps: list[tuple[Program, str | None]]
-) -> Program:
+def _store_scans(program: Program, workspaces: list[Tensor], steps: list[_Step]) -> Program:
     """Give every scan that its store can't run along a launch of its own, innermost first."""
     while True:
         nodes = list(postorder(store.value for store in program.stores))
@@ -149,14 +179,13 @@ def _store_scans(
         value = replace(first, at=here)
         index = tuple(axis_expr(item) for item in axes)
         steps.append(
-            (
+            _Step(
                 Program(
                     f"{program.name}_scan",
                     program.inputs,
                     program.parameters,
                     (Store(workspace, index, value, axes),),
-                ),
-                None,
+                )
             )
         )
         load = Load(first.dtype, workspace, (*(axis_expr(item) for item in kept), first.at))
@@ -171,9 +200,7 @@ def _store_scans(
         )
 
 
-def _store_products(
-    program: Program, workspaces: list[Tensor], steps: list[tuple[Program, str | None]]
-) -> Program:
+def _store_products(program: Program, workspaces: list[Tensor], steps: list[_Step]) -> Program:
     """Give a product a launch of its own when the rest reduces over its rows or columns, unless one loop does both.
 
     A block has a tile of the product, not the whole row that a softmax or a norm behind it needs.
@@ -194,7 +221,7 @@ def _store_products(
             program.parameters,
             (Store(workspace, index, inner, axes),),
         )
-        steps += [(step, None) for step in _packed(first, workspaces)]
+        steps += _ways(first, workspaces)
         memo: dict[Node, Node] = {inner: Load(inner.dtype, workspace, index)}
         program = replace(
             program,
@@ -204,12 +231,6 @@ def _store_products(
                 for store in program.stores
             ),
         )
-
-
-def _packed(program: Program, workspaces: list[Tensor]) -> list[Program]:
-    packs, packed, program = pack_operands(program)
-    workspaces += packed
-    return [*packs, program]
 
 
 def _reduced_product(program: Program) -> Contract | None:

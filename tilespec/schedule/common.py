@@ -132,15 +132,19 @@ def _digits(index: Expr) -> Expr:
 
 
 def overlaps(strides: Mapping[AxisAtom, Expr]) -> bool:
-    """Whether the axes of an index are no digits of one number: two choices of them may meet."""
+    """Whether the axes of an index are no digits of one number: two choices of them may meet.
+
+    An axis that runs backwards covers what one does that runs forwards.
+    """
+    steps = {item: -stride if (-stride).is_positive() else stride for item, stride in strides.items()}
 
     def size(item: AxisAtom) -> int:
-        value = strides[item].value
+        value = steps[item].value
         return 1 << 60 if value is None else value
 
-    order = sorted(strides, key=size)
+    order = sorted(steps, key=size)
     return any(
-        not (strides[outer] - strides[inner] * inner.extent).is_nonnegative()
+        not (steps[outer] - steps[inner] * inner.extent).is_nonnegative()
         for inner, outer in itertools.pairwise(order)
     )
 

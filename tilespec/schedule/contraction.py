@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilespec.ir.nodes import Contract, Program, Reduce, postorder
-from tilespec.model.dims import AxisAtom, product
+from tilespec.model.dims import AxisAtom, Expr, product
 from tilespec.schedule.common import (
     folded_axes,
     has_scan,
@@ -19,6 +19,7 @@ from tilespec.schedule.common import (
     unit_strides,
 )
 from tilespec.schedule.plan import AxisPlan, Cover, Decline, KernelPlan, Role
+from tilespec.schedule.skip import skip_zeros
 
 __all__ = ["contraction"]
 
@@ -26,6 +27,8 @@ __all__ = ["contraction"]
 _MmaTile = tuple[str, int, int, int, tuple[tuple[str, int], ...], int | None]
 _AMPERE_COLUMNS = 64
 """Columns of a tile of float32 products before sm_90: with 128 of them a thread spills 792 bytes (tileiras 13.4, sm_80)."""
+_LEAST = 16
+"""Elements of a tile along each of its axes, at least."""
 _OPERANDS = frozenset({"float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2"})
 
 
@@ -50,22 +53,26 @@ def contraction(program: Program) -> list[KernelPlan] | Decline:
         turned[product_] = oriented
     program = replace_products(program, turned)
     for node in postorder(store.value for store in program.stores):
-        if isinstance(node, Reduce) and not set(node.axes) <= set(depths):
-            return Decline("contraction", "it reduces over an axis that is tiled")
         if isinstance(node, Reduce) and set(node.axes) & set(stored):
             return Decline("contraction", "it reduces over an axis that is stored")
     products = _products(program)
     if any(orient(item, row, column) is None for item in products):
         return Decline("contraction", "its products have different rows, columns or depth")
+    steps = [item for item in depths if item != depth]
+    counts: dict[AxisAtom, Expr] = {}
+    if len(_folds(program)) == 1:
+        bare, counts = skip_zeros(products[0], [*steps, depth], {row, column, depth})
+        program = replace_products(program, {products[0]: bare})
+        products = [bare]
     core = tuple((item, row, column, depth) for item in products)
     plans: list[KernelPlan] = []
     for name, rows_, columns_, depth_, hints, least in _mma_tiles(products[0].operand, len(products)):
         axes: list[AxisPlan] = [AxisPlan(item, Role.SCALAR) for item in stored if item not in {row, column}]
-        axes.append(AxisPlan(row, Role.TILE, Cover(rows_, least=16)))
+        axes.append(AxisPlan(row, Role.TILE, Cover(rows_, least=_LEAST)))
         narrow = _AMPERE_COLUMNS if products[0].operand == "float32" else 0
-        axes.append(AxisPlan(column, Role.TILE, Cover(columns_, least=16, ampere=narrow)))
-        axes += [AxisPlan(item, Role.STEP) for item in depths if item != depth]
-        axes.append(AxisPlan(depth, Role.LOOP, Cover(depth_, least=16)))
+        axes.append(AxisPlan(column, Role.TILE, Cover(columns_, least=_LEAST, ampere=narrow)))
+        axes += [AxisPlan(item, Role.STEP, count=counts.get(item)) for item in steps]
+        axes.append(AxisPlan(depth, Role.LOOP, Cover(depth_, least=_LEAST), count=counts.get(depth)))
         plan = make_plan(
             "contraction",
             program,
@@ -89,6 +96,11 @@ def _products(program: Program) -> list[Contract]:
     return [node for node in postorder(store.value for store in program.stores) if isinstance(node, Contract)]
 
 
+def _folds(program: Program) -> list[Reduce | Contract]:
+    nodes = postorder(store.value for store in program.stores)
+    return [node for node in nodes if isinstance(node, Reduce | Contract)]
+
+
 def _find_axes(program: Program) -> tuple[AxisAtom, AxisAtom, AxisAtom] | Decline:
     """Return the axes of the first product that get tiles: the innermost of its rows, columns and depth."""
     first = _products(program)[0]
@@ -99,17 +111,22 @@ def _find_axes(program: Program) -> tuple[AxisAtom, AxisAtom, AxisAtom] | Declin
     if not left or not right:
         return Decline("contraction", "one operand is a vector: the product is a reduction")
     stored = stored_axes(program)
-    if stored and stored[-1] in left:
-        left, right = right, left
-    rows = [item for item in stored if item in left]
-    columns = [item for item in stored if item in right]
-    if not rows or not columns:
+    if not left & set(stored) or not right & set(stored):
         return Decline("contraction", "an operand's axes are not stored")
+    # Columns lie next to each other in memory.
+    row, column = sorted(
+        (_longest([item for item in stored if item in side]) for side in (left, right)), key=stored.index
+    )
     unit = unit_strides(program)
     # Steps of a sliding window come one at a time; what is contracted in tiles has a dim of its own.
     whole = [item for item in first.axes if not slides(program, item)] or list(first.axes)
     depth = max(whole, key=lambda item: (unit[item], item.extent.value or 1 << 30, first.axes.index(item)))
-    return rows[-1], columns[-1], depth
+    return row, column, depth
+
+
+def _longest(axes: list[AxisAtom]) -> AxisAtom:
+    """Return the innermost axis that fills a tile, else the longest one."""
+    return max(enumerate(axes), key=lambda item: (min(item[1].extent.value or _LEAST, _LEAST), item[0]))[1]
 
 
 def _mma_tiles(operand: str, products: int) -> list[_MmaTile]:

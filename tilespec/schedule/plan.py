@@ -100,6 +100,8 @@ class AxisPlan:
     """For looped axes: tiles clear of masks run first, in a loop without them."""
     backward: bool = False
     """For looped axes: from the last tile to the first."""
+    count: Expr | None = None
+    """For looped axes: of how many elements a block takes, at its place along the scalar axes; None for all."""
 
     @property
     def block(self) -> str:

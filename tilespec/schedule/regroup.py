@@ -94,6 +94,7 @@ def substitute_axes(program: Program, mapping: Mapping[AxisAtom, Expr]) -> Progr
             tuple(item.substitute(names) for item in store.index),
             rewrite(store.value, change, memo),
             expand(store.axes),
+            store.partial,
         )
         for store in program.stores
     )
@@ -223,6 +224,8 @@ def _neighbours(
         and extents[places[1]] == inner.extent
         and high[0].get(outer) == ONE
         and inner not in high[0]
+        # A window that slides along the outer axis would slide along both by whole rows: no view has that.
+        and all((high[0][item] - outer.extent).is_nonnegative() for item in high[0] if item != outer)
     )
 
 

@@ -54,6 +54,10 @@ def find(
         ([b, 2 * d + 1], [B, 2 * D], "b d", ["B: b", "2*D: d cut 1, D, 2"], None),
         # The slowest part of a split dim may be cut as well.
         ([(h + H) * E + e], [3 * H * E], "h e", ["3*H: h cut H, H, 1", "E: e"], "(3*H, E)"),
+        # A window over a dim steps along it twice, backwards or from a computed place too.
+        ([b, d + h], [B, D + H - 1], "b d", ["B: b", "D: d", "H: h"], "(B, D, H)"),
+        ([b, d + H - 1 - h], [B, D + H - 1], "b d", ["B: b", "D: d", "H: H - h - 1"], "(B, D, H)"),
+        ([b, 2 * d + h % 2], [B, 2 * D], "b d", ["B: b", "D: d", "2: h % 2"], "(B, D, 2)"),
         ([], [], "", ["1: 0"], "(1,)"),
     ],
 )
