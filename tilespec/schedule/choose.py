@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tilespec.ir.build import axis_expr
 from tilespec.ir.nodes import Contract, Load, Node, Program, Reduce, Scan, Store, Tensor, postorder, rewrite
-from tilespec.model.dims import axis, product
+from tilespec.model.dims import AxisAtom
 from tilespec.schedule.attention import attention
 from tilespec.schedule.contraction import contraction
 from tilespec.schedule.pack import pack_operands
@@ -16,6 +16,7 @@ from tilespec.schedule.pointwise import pointwise
 from tilespec.schedule.prepare import prepare
 from tilespec.schedule.reduction import reduction
 from tilespec.schedule.scan import scan
+from tilespec.schedule.split import Step, store_totals
 
 __all__ = ["FAMILIES", "schedule_program"]
 
@@ -27,10 +28,6 @@ FAMILIES: Mapping[str, Callable[[Program], list[KernelPlan] | Decline]] = {
     "reduction": reduction,
 }
 """The families in the order in which they are asked; the last takes every program that doesn't scan."""
-
-_SHARES = 512
-_LEAST_SHARE = 1024
-"""At most this many blocks reduce shares of one value, and none fewer elements than that."""
 
 
 def schedule_program(program: Program) -> ModulePlan | list[Decline]:
@@ -52,10 +49,9 @@ def _schedule_all(program: Program) -> ModulePlan | list[Decline]:
     return ModulePlan(program.name, program, tuple(launches), tuple(workspaces), tuple(declined))
 
 
-def _schedule(program: Program, dealt: str | None, declined: list[Decline]) -> Launch | None:
+def _schedule(program: Program, dealt: AxisAtom | None, declined: list[Decline]) -> Launch | None:
     if dealt is not None:
-        share = next(item for item in program.stores[0].axes if item.name == dealt)
-        plans = reduction(program, share)
+        plans = reduction(program, dealt)
         return None if isinstance(plans, Decline) else Launch(program, tuple(plans))
     for family in FAMILIES.values():
         plans = family(program)
@@ -66,60 +62,19 @@ def _schedule(program: Program, dealt: str | None, declined: list[Decline]) -> L
     return None
 
 
-def _steps(program: Program, workspaces: list[Tensor]) -> list[tuple[Program, str | None]]:
+def _steps(program: Program, workspaces: list[Tensor]) -> list[Step]:
     """Cut a program into launches: what has to stand in memory before the rest can read it; then group by axes.
 
     Reductions to a single value are cut in two: blocks reduce shares, the next step joins them. A scan that is not stored
     as it is goes to memory first.
     """
-    steps: list[tuple[Program, str | None]] = []
+    steps: list[Step] = []
     program = _store_scans(program, workspaces, steps)
     program = _store_products(program, workspaces, steps)
     packs, packed, program = pack_operands(program)
     steps += [(item, None) for item in packs]
     workspaces += packed
-    while True:
-        total = next(
-            (
-                node
-                for node in postorder(store.value for store in program.stores)
-                if isinstance(node, Reduce) and not node.free and not _is_join(node)
-            ),
-            None,
-        )
-        if total is None:
-            break
-        elements = product(item.extent for item in total.bound)
-        shares = elements.ceildiv(_LEAST_SHARE).minimum(_SHARES).maximum(1)
-        share = axis("share", shares)
-        atom = share.axis
-        assert atom is not None  # noqa: S101 - axis() makes one atom
-        workspace = Tensor(f"partial_{len(workspaces) + 1}", (shares,), total.dtype)
-        workspaces.append(workspace)
-        steps.append(
-            (
-                Program(
-                    f"{program.name}_shares",
-                    program.inputs,
-                    program.parameters,
-                    (Store(workspace, (share,), total, (atom,)),),
-                ),
-                atom.name,
-            )
-        )
-        # The joining axis has a name of its own: the next cut may read this sum in blocks that share another.
-        part = axis(f"part_{len(workspaces)}", shares)
-        assert part.axis is not None  # noqa: S101 - axis() makes one atom
-        join = Reduce(total.dtype, total.op, Load(total.dtype, workspace, (part,)), (part.axis,), total.span)
-        memo: dict[Node, Node] = {total: join}
-        program = replace(
-            program,
-            inputs=(*program.inputs, workspace),
-            stores=tuple(
-                replace(store, value=rewrite(store.value, lambda node: node, memo))
-                for store in program.stores
-            ),
-        )
+    program = store_totals(program, workspaces, steps)
     groups: dict[tuple[object, ...], list[Store]] = {}
     for store in program.stores:
         groups.setdefault(tuple(item.extent for item in store.axes), []).append(store)
@@ -129,9 +84,7 @@ def _steps(program: Program, workspaces: list[Tensor]) -> list[tuple[Program, st
     return steps
 
 
-def _store_scans(
-    program: Program, workspaces: list[Tensor], steps: list[tuple[Program, str | None]]
-) -> Program:
+def _store_scans(program: Program, workspaces: list[Tensor], steps: list[Step]) -> Program:
     """Give every scan that its store can't run along a launch of its own, innermost first."""
     while True:
         nodes = list(postorder(store.value for store in program.stores))
@@ -171,9 +124,7 @@ def _store_scans(
         )
 
 
-def _store_products(
-    program: Program, workspaces: list[Tensor], steps: list[tuple[Program, str | None]]
-) -> Program:
+def _store_products(program: Program, workspaces: list[Tensor], steps: list[Step]) -> Program:
     """Give a product a launch of its own when the rest reduces over its rows or columns, unless one loop does both.
 
     A block has a tile of the product, not the whole row that a softmax or a norm behind it needs.
@@ -228,7 +179,3 @@ def _reduced_product(program: Program) -> Contract | None:
             if any(item is node for item in postorder(above.operands)):
                 return node
     return None
-
-
-def _is_join(node: Reduce) -> bool:
-    return isinstance(node.arg, Load) and node.arg.tensor.name.startswith("partial_")

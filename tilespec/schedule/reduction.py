@@ -155,7 +155,8 @@ def _row_reduction(
     costly = _is_costly(program, inner)
     looped.append(AxisPlan(inner, Role.LOOP, Cover(8192 if costly else 4096)))
     looped = _deal(looped, program, dealt)
-    hints = (("num_worker_warps", 8), ("occupancy", 4)) if costly else (("occupancy", 2),)
+    # Shares of a split reduction fill a GPU once: four blocks an SM.
+    hints = (("num_worker_warps", 8), ("occupancy", 4)) if costly else (("occupancy", 2 if dealt is None else 4),)
     plans.append(make_plan("reduction", program, looped, [(*rows, *short, inner)], "long_row", hints=hints))
     return plans
 

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - torch's own abbreviation
 
 from tests.unit.render.kernels import families_of, lowered, planned
-from tilespec.ir.nodes import Reduce, postorder
+from tilespec.ir.nodes import Load, Reduce, postorder
 from tilespec.schedule.choose import FAMILIES
 from tilespec.schedule.common import merged
 from tilespec.schedule.online import find_online
@@ -41,9 +41,9 @@ def mean_square(x: torch.Tensor) -> torch.Tensor:
         (F.scaled_dot_product_attention, (Q, Q, Q), ["attention"]),
         (lambda x: x.cumsum(1), (X,), ["scan"]),
         (lambda x: x.flip(1).cumsum(1).flip(1), (X,), ["scan"]),
-        # A value of everything: blocks add up shares, a second launch joins them.
+        # A value of everything: blocks add up shares, a second launch joins them, once for all that read it.
         (mean_square, (X,), ["reduction", "reduction"]),
-        (lambda x: x - x.max(), (X,), ["reduction", "reduction"]),
+        (lambda x: x - x.max(), (X,), ["reduction", "reduction", "pointwise"]),
         # A scan whose result is read elsewhere goes to memory first.
         (lambda x: x.cumsum(1).sum(1), (X,), ["scan", "reduction"]),
         # Outputs of different axes are written by launches of their own.
@@ -141,6 +141,15 @@ def test_rows_that_fit_are_one_tile_and_long_ones_a_loop():
     assert Role.LOOP not in {item.role for item in short.variants[0].axes}
     (long,) = planned(lambda x: torch.softmax(x, -1), LONG).launches
     assert Role.LOOP in {item.role for item in long.variants[-1].axes}
+
+
+def test_many_blocks_read_a_value_and_not_its_shares():
+    plan = planned(lambda x: torch.softmax(x.flatten(), 0), X)
+    shared = {tensor for tensor in plan.workspaces if tensor.shape}
+    values = [store.value for store in plan.launches[-1].program.stores]
+    read = {node.tensor for node in postorder(values) if isinstance(node, Load)}
+    assert len(shared) == 2
+    assert not shared & read
 
 
 def test_a_workspace_lies_between_launches():
