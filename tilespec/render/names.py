@@ -68,6 +68,7 @@ class Names:
         self.tile_stores = 0
         self.kinds: dict[str, object] = {}
         self.open: list[Scope] = []
+        self.counts: dict[AxisAtom, str] = {}
         for name in (
             *(item.name for item in (*self.program.inputs, *self.program.outputs)),
             *(name for name, _ in self.program.parameters),

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tilespec.ir.build import axis_expr
 from tilespec.ir.nodes import Contract, Load, Node, Program, Reduce, Scan, Store, Tensor, postorder, rewrite
-from tilespec.model.dims import AxisAtom
+from tilespec.model.dims import AxisAtom, Expr, sym
 from tilespec.schedule.attention import attention
 from tilespec.schedule.contraction import contraction
 from tilespec.schedule.pack import pack_operands
@@ -16,7 +16,7 @@ from tilespec.schedule.pointwise import pointwise
 from tilespec.schedule.prepare import prepare
 from tilespec.schedule.reduction import reduction
 from tilespec.schedule.scan import scan
-from tilespec.schedule.split import Step, store_totals
+from tilespec.schedule.split import LEAST_SHARES, Step, split_launch, store_totals
 
 __all__ = ["FAMILIES", "schedule_program"]
 
@@ -41,17 +41,22 @@ def _schedule_all(program: Program) -> ModulePlan | list[Decline]:
     declined: list[Decline] = []
     launches: list[Launch] = []
     workspaces: list[Tensor] = []
+    counts: dict[str, Expr] = {}
     for step, dealt in _steps(prepared, workspaces):
         found = _schedule(step, dealt, declined)
         if found is None:
             return declined
-        launches.append(found)
-    return ModulePlan(program.name, program, tuple(launches), tuple(workspaces), tuple(declined))
+        launches += [found] if dealt is not None else _in_shares(found, workspaces, counts)
+    return ModulePlan(
+        program.name, program, tuple(launches), tuple(workspaces), tuple(declined), tuple(counts.items())
+    )
 
 
 def _schedule(program: Program, dealt: AxisAtom | None, declined: list[Decline]) -> Launch | None:
     if dealt is not None:
-        plans = reduction(program, dealt)
+        plans = contraction(program, dealt)
+        if isinstance(plans, Decline):
+            plans = reduction(program, dealt)
         return None if isinstance(plans, Decline) else Launch(program, tuple(plans))
     for family in FAMILIES.values():
         plans = family(program)
@@ -60,6 +65,24 @@ def _schedule(program: Program, dealt: AxisAtom | None, declined: list[Decline])
             continue
         return Launch(program, tuple(plans))
     return None
+
+
+def _in_shares(launch: Launch, workspaces: list[Tensor], counts: dict[str, Expr]) -> list[Launch]:
+    """Return the launches that take the place of one: for sizes where shares pay, those that make and join shares."""
+    split = split_launch(launch, workspaces)
+    if split is None:
+        return [launch]
+    parts = [_schedule(step, dealt, []) for step, dealt in split.steps]
+    found = [part for part in parts if part is not None]
+    count = split.count.value
+    if len(found) < len(parts) or (count is not None and count < LEAST_SHARES):
+        return [launch]
+    workspaces[:] = split.workspaces
+    counts[split.symbol] = split.count
+    if count is not None:
+        return found
+    pays = sym(split.symbol) - LEAST_SHARES
+    return [*(part.only(pays) for part in found), launch.only(-1 - pays)]
 
 
 def _steps(program: Program, workspaces: list[Tensor]) -> list[Step]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilespec.ir.nodes import Compute, Load, Program, postorder
-from tilespec.model.dims import AxisAtom, Expr, OpAtom, const, product
+from tilespec.model.dims import AxisAtom, Expr, const, product
 from tilespec.schedule.common import (
     folded_axes,
     has_scan,
     make_plan,
     merged,
+    most,
     slides,
     stored_axes,
     unit_strides,
@@ -57,7 +58,8 @@ def reduction(program: Program, dealt: AxisAtom | None = None) -> list[KernelPla
     program = merged(program)
     folded = folded_axes(program)
     stored = [item for item in stored_axes(program) if item not in folded]
-    unit = unit_strides(program)
+    # The store of a share is small, whatever axis it runs along.
+    unit = unit_strides(program, bulk=dealt is not None)
     everything = stored + folded
     inner = max(everything, key=lambda item: (unit[item], everything.index(item)))
     if stored and dealt is None and folded and all(_is_window(program, item, stored) for item in folded):
@@ -156,7 +158,9 @@ def _row_reduction(
     looped.append(AxisPlan(inner, Role.LOOP, Cover(8192 if costly else 4096)))
     looped = _deal(looped, program, dealt)
     # Shares of a split reduction fill a GPU once: four blocks an SM.
-    hints = (("num_worker_warps", 8), ("occupancy", 4)) if costly else (("occupancy", 2 if dealt is None else 4),)
+    hints = (
+        (("num_worker_warps", 8), ("occupancy", 4)) if costly else (("occupancy", 2 if dealt is None else 4),)
+    )
     plans.append(make_plan("reduction", program, looped, [(*rows, *short, inner)], "long_row", hints=hints))
     return plans
 
@@ -193,19 +197,6 @@ def _apart(program: Program, axis: AxisAtom, other: AxisAtom) -> bool:
         and extent <= _NARROW_ROW
         and not any({axis, other} <= node.free for node in postorder(store.value for store in program.stores))
     )
-
-
-def most(extent: Expr) -> int | None:
-    """Return a number that an extent never exceeds, if one shows: that of `min(512, N)`."""
-    if extent.value is not None:
-        return extent.value
-    outer = extent.atom
-    if not isinstance(outer, OpAtom) or outer.op not in {"min", "max"}:
-        return None
-    limits = [limit for limit in (most(outer.left), most(outer.right)) if limit is not None]
-    if outer.op == "max":
-        return max(limits) if len(limits) == 2 else None
-    return min(limits, default=None)
 
 
 def _deal(axes: list[AxisPlan], program: Program, dealt: AxisAtom | None) -> list[AxisPlan]:

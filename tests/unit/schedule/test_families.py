@@ -152,6 +152,47 @@ def test_many_blocks_read_a_value_and_not_its_shares():
     assert not shared & read
 
 
+LONG_ROWS, LONG_COLUMNS = torch.ones(20, 4500), torch.ones(4500, 24)
+
+
+@pytest.mark.parametrize(
+    ("make", "inputs", "families"),
+    [
+        (lambda a, b: F.relu(a @ b), (LONG_ROWS, LONG_COLUMNS), ["contraction", "reduction"]),
+        (
+            lambda a, b: F.silu(a @ b) * (a @ b.flip(0)),
+            (LONG_ROWS, LONG_COLUMNS),
+            ["contraction", "reduction"],
+        ),
+        (lambda x: x.sum(0), (LONG_COLUMNS,), ["reduction", "reduction"]),
+        (lambda x: (x.sum(0), x.amax(0)), (LONG_COLUMNS,), ["reduction", "reduction"]),
+        # The sum, what joins it, the sum of squares, what joins that, and the normalisation.
+        (
+            lambda x: F.batch_norm(x, None, None, training=True),
+            (LONG_COLUMNS,),
+            ["reduction", "reduction", "reduction", "reduction", "pointwise"],
+        ),
+        # Enough blocks, short loops, or rows that are read again.
+        (lambda a, b: a @ b, (torch.ones(2048, 4500), torch.ones(4500, 2048)), ["contraction"]),
+        (lambda a, b: a @ b, (LONG_ROWS[:, :2000], LONG_COLUMNS[:2000]), ["contraction"]),
+        (lambda x: x.sum(0), (LONG_COLUMNS[:500],), ["reduction"]),
+        (lambda x: torch.softmax(x, 1), (torch.ones(3, 300000),), ["reduction"]),
+    ],
+)
+def test_few_blocks_with_many_steps_work_in_shares(
+    make: Callable[..., object], inputs: tuple[torch.Tensor, ...], families: list[str]
+):
+    assert families_of(planned(make, *inputs)) == families
+
+
+def test_shares_are_read_along_what_is_long():
+    # Two groups of channels: the store of a share runs along the groups, and the pixels are what is read.
+    scale = torch.ones(32)
+    plan = planned(lambda x, g: F.group_norm(x, 2, g, g), torch.ones(1, 32, 256, 256), scale)
+    shares = [launch.variants[0] for launch in plan.launches if "_shares" in launch.program.name]
+    assert [item.name for item in shares] == ["long_row", "long_row"]
+
+
 def test_a_workspace_lies_between_launches():
     plan = planned(mean_square, X)
     (workspace,) = plan.workspaces
