@@ -36,13 +36,11 @@ def out_projection_shares_kernel(
     n = tile % (8 * n_tiles) // rows
     share = block
     acc = ct.zeros((BLOCK_M, BLOCK_N), dtype=ct.float32)
-    n_index = (n * BLOCK_N + ct.arange(BLOCK_N, dtype=ct.int32))[None, :]
     for k in range(share, ct.cdiv(Dh*H, BLOCK_K), ct.num_blocks(0) // (m_tiles * n_tiles)):
         context_tile = ct.load(context, (m, k), (BLOCK_M, BLOCK_K), padding_mode=ct.PaddingMode.ZERO)
-        k_index = (k * BLOCK_K + ct.arange(BLOCK_K, dtype=ct.int32))[:, None]
-        out_weight_tile = ct.gather(out_weight, (n_index, Dh*(k_index // Dh) + k_index % Dh))
+        out_weight_tile = ct.load(out_weight, (k, n), (BLOCK_K, BLOCK_N), order=(1, 0), padding_mode=ct.PaddingMode.ZERO)
         # 90: return F.linear(context.flatten(2), out_weight)
-        acc = ct.mma(context_tile, ct.where(k_index < (Dh*H), out_weight_tile, 0.0), acc)
+        acc = ct.mma(context_tile, out_weight_tile, acc)
     ct.store(partial_1, (share, m, n), acc.reshape((1, BLOCK_M, BLOCK_N)), allow_tma=TMA_STORE)
 
 
@@ -98,13 +96,11 @@ def out_projection_large_kernel(
     m = first + tile % (8 * n_tiles) % rows
     n = tile % (8 * n_tiles) // rows
     acc = ct.zeros((BLOCK_M, BLOCK_N), dtype=ct.float32)
-    n_index = (n * BLOCK_N + ct.arange(BLOCK_N, dtype=ct.int32))[None, :]
     for k in range(ct.cdiv(Dh*H, BLOCK_K)):
         context_tile = ct.load(context, (m, k), (BLOCK_M, BLOCK_K), padding_mode=ct.PaddingMode.ZERO)
-        k_index = (k * BLOCK_K + ct.arange(BLOCK_K, dtype=ct.int32))[:, None]
-        out_weight_tile = ct.gather(out_weight, (n_index, Dh*(k_index // Dh) + k_index % Dh))
+        out_weight_tile = ct.load(out_weight, (k, n), (BLOCK_K, BLOCK_N), order=(1, 0), padding_mode=ct.PaddingMode.ZERO)
         # 90: return F.linear(context.flatten(2), out_weight)
-        acc = ct.mma(context_tile, ct.where(k_index < (Dh*H), out_weight_tile, 0.0), acc)
+        acc = ct.mma(context_tile, out_weight_tile, acc)
     ct.store(y, (m, n), acc.astype(y.dtype), allow_tma=TMA_STORE)
 
 
