@@ -147,6 +147,16 @@ def running_min(x, y):
     """The smaller one; NaN wins."""
     return ct.minimum(x, y, propagate_nan=True)
 ''',
+    "exceeds": '''
+def exceeds(x, y):
+    """Whether x is larger than y; NaN is larger than all but NaN."""
+    return ~(x <= y) & (y == y)
+''',
+    "undercuts": '''
+def undercuts(x, y):
+    """Whether x is smaller than y; NaN is smaller than all but NaN."""
+    return ~(x >= y) & (y == y)
+''',
     "sigmoid": '''
 def sigmoid(x):
     """1 / (1 + e^-x); tends to 0 and 1 without overflow."""

@@ -169,7 +169,11 @@ def _extent(item: AxisPlan, plan: KernelPlan) -> Expr:
     if isinstance(item.rule, Cover):
         return const(item.rule.cap) if item.rule.cap else item.axis.extent
     if isinstance(item.rule, Fill):
-        others = [other.axis.extent for other in plan.axes if other.block in item.rule.others]
+        others = [
+            _extent(other, plan).minimum(other.axis.extent)
+            for other in plan.axes
+            if other.block in item.rule.others
+        ]
         return _quotient(item.rule.budget, product(others)).maximum(1)
     return ONE
 

@@ -44,7 +44,7 @@ def out_projection_shares_kernel(
     ct.store(partial_1, (share, m, n), acc.reshape((1, BLOCK_M, BLOCK_N)), allow_tma=TMA_STORE)
 
 
-@ct.kernel
+@ct.kernel(occupancy=4)
 def out_projection_finish_kernel(
     partial_1,
     y,
@@ -154,7 +154,7 @@ def _plan(context, out_weight):
         TMA_STORE = (4*B*D*S*shares_1) % 16 == 0
         constants_1 = (B, S, D, Dh, H, BLOCK_M, BLOCK_N, BLOCK_K, TMA_STORE)
         BLOCK_N = min(128, _cover(D))
-        BLOCK_PART_1 = min(32, _cover(shares_1))
+        BLOCK_PART_1 = min(_cover(shares_1), max(1, 2048 // BLOCK_N))
         grid_2 = ((B*S) * ct.cdiv(D, BLOCK_N), 1, 1)
         kernel_2 = out_projection_finish_kernel
         TMA_STORE = (2*B*D*S) % 16 == 0

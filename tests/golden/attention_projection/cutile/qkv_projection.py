@@ -44,7 +44,7 @@ def qkv_projection_shares_kernel(
     ct.store(partial_1, (share, m, n), acc.reshape((1, BLOCK_M, BLOCK_N)), allow_tma=TMA_STORE)
 
 
-@ct.kernel
+@ct.kernel(occupancy=4)
 def qkv_projection_finish_kernel(
     partial_1,
     qkv,
@@ -155,7 +155,7 @@ def _plan(x, qkv_weight):
         TMA_STORE = (12*B*Dh*H*S*shares_1) % 16 == 0
         constants_1 = (B, S, Dh, H, D, BLOCK_M, BLOCK_N, BLOCK_K, TMA_STORE)
         BLOCK_N = min(128, _cover(3*Dh*H))
-        BLOCK_PART_1 = min(32, _cover(shares_1))
+        BLOCK_PART_1 = min(_cover(shares_1), max(1, 2048 // BLOCK_N))
         grid_2 = ((B*S) * ct.cdiv(3*Dh*H, BLOCK_N), 1, 1)
         kernel_2 = qkv_projection_finish_kernel
         TMA_STORE = (6*B*Dh*H*S) % 16 == 0

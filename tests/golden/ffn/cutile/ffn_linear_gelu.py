@@ -67,7 +67,7 @@ def ffn_linear_gelu_shares_kernel(
     ct.store(partial_1, (share, m, n), acc.reshape((1, BLOCK_M, BLOCK_N)), allow_tma=TMA_STORE)
 
 
-@ct.kernel
+@ct.kernel(occupancy=4)
 def ffn_linear_gelu_finish_kernel(
     partial_1,
     bias1,
@@ -190,7 +190,7 @@ def _plan(x, weight1, bias1):
         TMA_STORE = (4*B*D_ff*S*shares_1) % 16 == 0
         constants_1 = (B, S, D_ff, D, BLOCK_M, BLOCK_N, BLOCK_K, TMA_STORE)
         BLOCK_N = min(128, _cover(D_ff))
-        BLOCK_PART_1 = min(32, _cover(shares_1))
+        BLOCK_PART_1 = min(_cover(shares_1), max(1, 2048 // BLOCK_N))
         grid_2 = ((B*S) * ct.cdiv(D_ff, BLOCK_N), 1, 1)
         kernel_2 = ffn_linear_gelu_finish_kernel
         TMA_STORE = (2*B*D_ff*S) % 16 == 0

@@ -44,7 +44,7 @@ def group_norm_silu_nchw_shares_kernel(
     ct.store(partial_1, (share, n, i0), total.reshape((1, 1, BLOCK_I0)), allow_tma=TMA_STORE)
 
 
-@ct.kernel
+@ct.kernel(occupancy=4)
 def group_norm_silu_nchw_totals_kernel(
     partial_1,
     total_2,
@@ -100,7 +100,7 @@ def group_norm_silu_nchw_shares_2_kernel(
     ct.store(partial_3, (share, n, i0), total.reshape((1, 1, BLOCK_I0)), allow_tma=TMA_STORE)
 
 
-@ct.kernel
+@ct.kernel(occupancy=4)
 def group_norm_silu_nchw_totals_2_kernel(
     partial_3,
     total_4,
@@ -298,7 +298,7 @@ def _plan(x, gamma, beta):
     _expect("x", x, torch.float16, ("N", "32*Cg", "H", "W",), (N, 32*Cg, H, W,))
     _expect("gamma", gamma, torch.float16, ("32*Cg",), (32*Cg,))
     _expect("beta", beta, torch.float16, ("32*Cg",), (32*Cg,))
-    shares_1 = min(528 // (max(-N*((-32) // (max(4096 // (max(H*W, 1)), 1))), 1)), min(Cg*H*W // 65536, Cg))
+    shares_1 = min(528 // (max(-N*((-32) // (max(4096 // (max(min(8192, H*W), 1)), 1))), 1)), min(Cg*H*W // 65536, Cg))
     if shares_1 >= 4:
         BLOCK_HW = min(4096, _cover(H*W))
         BLOCK_I0 = min(_cover(32), max(1, 4096 // BLOCK_HW))
@@ -307,7 +307,7 @@ def _plan(x, gamma, beta):
         TMA_STORE = (128*N*shares_1) % 16 == 0
         constants_1 = (N, Cg, H, W, BLOCK_I0, BLOCK_HW, TMA_STORE)
         BLOCK_NI0 = min(128, _cover(32*N))
-        BLOCK_PART_1 = min(32, _cover(shares_1))
+        BLOCK_PART_1 = min(_cover(shares_1), max(1, 2048 // BLOCK_NI0))
         grid_2 = (ct.cdiv(32*N, BLOCK_NI0), 1, 1)
         kernel_2 = group_norm_silu_nchw_totals_kernel
         TMA_STORE = (128*N) % 16 == 0
@@ -319,7 +319,7 @@ def _plan(x, gamma, beta):
         TMA_STORE = (128*N*shares_1) % 16 == 0
         constants_3 = (N, Cg, H, W, BLOCK_I0, BLOCK_HW, TMA_STORE)
         BLOCK_NI0 = min(128, _cover(32*N))
-        BLOCK_PART_3 = min(32, _cover(shares_1))
+        BLOCK_PART_3 = min(_cover(shares_1), max(1, 2048 // BLOCK_NI0))
         grid_4 = (ct.cdiv(32*N, BLOCK_NI0), 1, 1)
         kernel_4 = group_norm_silu_nchw_totals_2_kernel
         TMA_STORE = (128*N) % 16 == 0

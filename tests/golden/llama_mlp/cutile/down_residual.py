@@ -43,7 +43,7 @@ def down_residual_shares_kernel(
     ct.store(partial_1, (share, m, n), acc.reshape((1, BLOCK_M, BLOCK_N)), allow_tma=TMA_STORE)
 
 
-@ct.kernel
+@ct.kernel(occupancy=4)
 def down_residual_finish_kernel(
     partial_1,
     residual,
@@ -158,7 +158,7 @@ def _plan(a, down_weight, residual):
         TMA_STORE = (4*B*D*S*shares_1) % 16 == 0
         constants_1 = (B, S, D, D_ff, BLOCK_M, BLOCK_N, BLOCK_K, TMA_STORE)
         BLOCK_N = min(128, _cover(D))
-        BLOCK_PART_1 = min(32, _cover(shares_1))
+        BLOCK_PART_1 = min(_cover(shares_1), max(1, 2048 // BLOCK_N))
         grid_2 = ((B*S) * ct.cdiv(D, BLOCK_N), 1, 1)
         kernel_2 = down_residual_finish_kernel
         TMA_STORE = (2*B*D*S) % 16 == 0

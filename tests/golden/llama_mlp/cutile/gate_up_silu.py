@@ -55,7 +55,7 @@ def gate_up_silu_shares_kernel(
     ct.store(partial_2, (share, m, n), acc_2.reshape((1, BLOCK_M, BLOCK_N)), allow_tma=TMA_STORE)
 
 
-@ct.kernel
+@ct.kernel(occupancy=4)
 def gate_up_silu_finish_kernel(
     partial_1,
     partial_2,
@@ -177,7 +177,7 @@ def _plan(h, gate_weight, up_weight):
         TMA_STORE = (4*B*D_ff*S*shares_1) % 16 == 0
         constants_1 = (B, S, D_ff, D, BLOCK_M, BLOCK_N, BLOCK_K, TMA_STORE)
         BLOCK_N = min(128, _cover(D_ff))
-        BLOCK_PART_1 = min(32, _cover(shares_1))
+        BLOCK_PART_1 = min(_cover(shares_1), max(1, 2048 // BLOCK_N))
         grid_2 = ((B*S) * ct.cdiv(D_ff, BLOCK_N), 1, 1)
         kernel_2 = gate_up_silu_finish_kernel
         TMA_STORE = (2*B*D_ff*S) % 16 == 0
