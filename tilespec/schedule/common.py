@@ -83,21 +83,24 @@ def stored_axes(program: Program) -> list[AxisAtom]:
     return found
 
 
-def unit_strides(program: Program, *, bulk: bool = False) -> Counter[AxisAtom]:
+def unit_strides(
+    program: Program, *, bulk: bool = False, beside: AxisAtom | None = None
+) -> Counter[AxisAtom]:
     """Count for each axis in how many loads and stores it has unit stride in the last dim.
 
-    With `bulk` only those of the most axes count: where nearly all bytes are.
+    With `bulk` only those of the most axes count: where nearly all bytes are. With `beside` only those that depend on
+    that axis, too.
     """
-    uses: list[tuple[Sequence[Expr | Node], int]] = [
-        (node.index, len(node.free))
+    uses: list[tuple[Sequence[Expr | Node], frozenset[AxisAtom]]] = [
+        (node.index, node.free)
         for node in postorder(store.value for store in program.stores)
         if isinstance(node, Load) and node.index
     ]
-    uses += [(store.index, len(store.axes)) for store in program.stores if store.index]
-    most_axes = max((axes for _, axes in uses), default=0) if bulk else 0
+    uses += [(store.index, frozenset(store.axes)) for store in program.stores if store.index]
+    most_axes = max((len(axes) for _, axes in uses), default=0) if bulk else 0
     counts: Counter[AxisAtom] = Counter()
     for index, axes in uses:
-        if axes >= most_axes:
+        if len(axes) >= most_axes and (beside is None or beside in axes):
             counts.update(_unit_axes(index[-1], len(index)))
     return counts
 

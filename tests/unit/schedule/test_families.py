@@ -13,7 +13,7 @@ from tilespec.ir.nodes import Load, Reduce, postorder
 from tilespec.schedule.choose import FAMILIES
 from tilespec.schedule.common import merged
 from tilespec.schedule.online import find_online
-from tilespec.schedule.plan import Decline, Fill, Role
+from tilespec.schedule.plan import Cover, Decline, Fill, Role
 from tilespec.schedule.prepare import prepare
 
 X, W, V = torch.ones(33, 65), torch.ones(65, 48), torch.ones(65)
@@ -141,6 +141,19 @@ def test_rows_that_fit_are_one_tile_and_long_ones_a_loop():
     assert Role.LOOP not in {item.role for item in short.variants[0].axes}
     (long,) = planned(lambda x: torch.softmax(x, -1), LONG).launches
     assert Role.LOOP in {item.role for item in long.variants[-1].axes}
+
+
+@pytest.mark.parametrize(
+    ("make", "widest"),
+    [
+        (lambda x: x.transpose(1, 2) + 1, 64),
+        # A bias of each channel: everything else runs along the pixels.
+        (lambda x: x + torch.arange(40.0)[:, None], 1024),
+    ],
+)
+def test_a_tile_is_square_where_two_axes_are_walked(make: Callable[..., object], widest: int):
+    ((variant,),) = [launch.variants for launch in planned(make, torch.ones(3, 40, 3000)).launches]
+    assert max(item.rule.cap for item in variant.axes if isinstance(item.rule, Cover)) == widest
 
 
 def test_many_blocks_read_a_value_and_not_its_shares():

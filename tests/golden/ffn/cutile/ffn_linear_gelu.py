@@ -10,7 +10,7 @@ import cuda.tile as ct
 
 
 def erf(x):
-    """Error function: x + x*P(x^2) inside [-1, 1], 1 - e^-Q(|x|) outside, within 2 units in the last place."""
+    """Error function: x + x*P(x^2) inside [-1, 1], 1 - 2^-Q(|x|) outside, within 2 units in the last place."""
     a = ct.abs(x)
     s = x * x
     p = 7.87587487e-05 * s - 0.00080168643
@@ -19,17 +19,17 @@ def erf(x):
     p = p * s + 0.112835944
     p = p * s - 0.37612626
     p = p * s + 0.128379166
-    t = ct.minimum(a, 4.0)
-    q = -1.6371514e-06 * t + 4.60580413e-05
-    q = q * t - 0.00059680565
-    q = q * t + 0.0047595962
-    q = q * t - 0.0264211353
-    q = q * t + 0.110080086
-    q = q * t + 0.631826043
-    q = q * t + 1.13023341
-    q = q * t - 0.00032013806
-    tail = 1.0 - ct.exp(-q)
-    return ct.where(a < 1.0, x + x * p, ct.where(x < 0.0, -tail, ct.where(ct.isnan(x), x, tail)))
+    t = ct.minimum(a, 4.0, propagate_nan=True)
+    q = -2.36191022e-06 * t + 6.64477047e-05
+    q = q * t - 0.000861008535
+    q = q * t + 0.006866646
+    q = q * t - 0.0381176397
+    q = q * t + 0.158812001
+    q = q * t + 0.911532283
+    q = q * t + 1.63058209
+    q = q * t - 0.000461861579
+    tail = 1.0 - ct.exp2(-q, flush_to_zero=True)
+    return ct.where(a < 1.0, x + x * p, ct.where(x < 0.0, -tail, tail))
 
 
 @ct.kernel(occupancy=2)

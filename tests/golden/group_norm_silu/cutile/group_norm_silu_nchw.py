@@ -324,7 +324,7 @@ def _plan(x, gamma, beta):
         kernel_4 = group_norm_silu_nchw_totals_2_kernel
         TMA_STORE = (128*N) % 16 == 0
         constants_4 = (shares_1, BLOCK_NI0, BLOCK_PART_3, TMA_STORE)
-        BLOCK_HW = min(64, _cover(H*W))
+        BLOCK_HW = min(1024, _cover(H*W))
         BLOCK_I0 = min(_cover(32), max(1, 2048 // BLOCK_HW))
         grid_5 = (N * ct.cdiv(32, BLOCK_I0) * Cg * ct.cdiv(H*W, BLOCK_HW), 1, 1)
         kernel_5 = group_norm_silu_nchw_finish_kernel
