@@ -143,6 +143,24 @@ def test_sizes_choose_whether_a_product_is_made_in_shares(
     assert compiled == {"product_shares_kernel", "product_finish_kernel", "product_kernel"}
 
 
+def test_groups_of_features_whose_number_dims_knows_are_rows(tmp_path: Path):
+    spec = spec_text(
+        "norm",
+        {"x": "shape=(N, F), dtype=float32"},
+        {"y": "shape=(N, F), dtype=float32"},
+        "group_norm",
+        "return F.group_norm(x, 4)",
+    )
+    package, findings = build("Dims:\n  F: 8..64 step 4\n\n---\n" + spec, tmp_path)
+    assert findings == []
+    assert "gather" not in (package / "kernels" / "norm.py").read_text()
+    forward = forward_of(package).forward
+    x = torch.randn(3, 24)
+    torch.testing.assert_close(forward(x), torch.nn.functional.group_norm(x, 4))
+    with pytest.raises(ValueError, match="x: dim 1"):
+        forward(torch.randn(3, 26))
+
+
 class Calls(TorchDispatchMode):
     def __init__(self) -> None:
         super().__init__()
