@@ -21,6 +21,7 @@ import itertools
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -174,6 +175,8 @@ def _plan_kernel(
 ) -> list[Diagnostic]:
     """Lower and schedule a traced kernel for one choice of dtypes."""
     from tilespec.lowering import lower
+    from tilespec.lowering.multiples import multiples
+    from tilespec.reference.graph import rename
     from tilespec.schedule.choose import schedule_program
 
     graph, missing = rename_symbols(spec, graph, kernel)
@@ -183,14 +186,23 @@ def _plan_kernel(
         )
         return [UndeterminedSize(missing).at(spec.source, span)]
     name = "_".join([kernel.id, *([""] if dtypes else []), *dtypes])
-    program, findings = lower(
-        replace(graph, name=name),
+    lowered = partial(
+        lower,
         numerics=kernel.numerics,
         source=spec.source,
         outputs=[item.name for item in kernel.outputs],
     )
+    program, findings = lowered(replace(graph, name=name))
     if program is None:
         return findings
+    renamed = _renamed_symbols(kernel)
+    dims = {renamed.get(symbol, symbol): item for symbol, item in spec.dims.items()}
+    whole = multiples(program, dims, {*_names(kernel), *dims})
+    if whole:
+        graph = rename(graph, whole)
+        program, findings = lowered(replace(graph, name=name))
+        if program is None:
+            return findings
     checked.programs.setdefault(kernel.id, program)
     plan = schedule_program(program)
     if isinstance(plan, list):
@@ -294,8 +306,12 @@ def _quotient_of(symbol: str, shapes: Sequence[Expr]) -> dict[str, Expr] | None:
     return {symbol: atom.right * sym(f"{symbol}_{atom.right.value}") - rest}
 
 
+def _names(kernel: Kernel) -> set[str]:
+    return {item.name for item in (*kernel.inputs, *kernel.outputs)}
+
+
 def _renamed_symbols(kernel: Kernel) -> dict[str, str]:
-    names = {item.name for item in (*kernel.inputs, *kernel.outputs)}
+    names = _names(kernel)
     symbols = {name for item in kernel.tensors for dim in item.shape for name in dim.symbols}
     taken = names | symbols
     mapping: dict[str, str] = {}

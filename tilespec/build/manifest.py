@@ -129,14 +129,20 @@ def sizes_for(text: KernelText, module: KernelModule, spec: SpecFile) -> dict[st
     """Return sizes for which the launcher takes this variant, usual ones if it can be; None where none were found."""
     siblings = [other for _, other in module.functions if other.plan.program.name == text.plan.program.name]
     before = siblings[: siblings.index(text)]
-    symbols = sorted(_symbols(siblings))
-    deciding = sorted({name for other in siblings for name in _deciding(other, spec)} & set(symbols))
+    counts = dict(module.counts)
+    symbols = sorted(_dims(_symbols(siblings), counts))
+    deciding = sorted({name for other in siblings for name in _deciding(other, counts, spec)} & set(symbols))
     for tried in _trials(deciding):
         sizes = {name: _fit(tried.get(name, _USUAL), spec.dims.get(name)) for name in symbols}
         for name, item in spec.dims.items():
             if item.equals is not None and item.equals.symbols <= set(sizes):
                 sizes[name] = item.equals.evaluate(sizes)
-        taken = text.plan.condition is None or text.plan.condition.evaluate(sizes) >= 0
+        for name, count in counts.items():
+            if count.symbols <= set(sizes):
+                sizes[name] = count.evaluate(sizes)
+        taken = all(
+            item is None or item.evaluate(sizes) >= 0 for item in (text.plan.condition, text.plan.needs)
+        )
         earlier = any(
             other.plan.condition is not None and other.plan.condition.evaluate(sizes) >= 0 for other in before
         )
@@ -145,11 +151,17 @@ def sizes_for(text: KernelText, module: KernelModule, spec: SpecFile) -> dict[st
     return None
 
 
-def _deciding(text: KernelText, spec: SpecFile) -> frozenset[str]:
+def _dims(symbols: Iterable[str], counts: Mapping[str, Expr]) -> frozenset[str]:
+    """Return symbols with those of the dims that counts are made of in the places of counts."""
+    return frozenset[str]().union(
+        *(counts[name].symbols if name in counts else {name} for name in symbols)
+    )
+
+
+def _deciding(text: KernelText, counts: Mapping[str, Expr], spec: SpecFile) -> frozenset[str]:
     """Return the symbols that decide whether the launcher takes this variant."""
-    if text.plan.condition is None:
-        return frozenset()
-    names = text.plan.condition.symbols
+    conditions = [item for item in (text.plan.condition, text.plan.needs) if item is not None]
+    names = _dims({name for item in conditions for name in item.symbols}, counts)
     equations = [item.equals for name, item in spec.dims.items() if name in names and item.equals is not None]
     return names.union(*(equation.symbols for equation in equations))
 
@@ -177,8 +189,7 @@ def _symbols(texts: Iterable[KernelText]) -> set[str]:
     found: set[str] = set()
     for text in texts:
         exprs: list[Expr] = [item.axis.extent for item in text.plan.axes]
-        if text.plan.condition is not None:
-            exprs.append(text.plan.condition)
+        exprs += [item for item in (text.plan.condition, text.plan.needs) if item is not None]
         for expr in exprs:
             found |= expr.symbols
     return found

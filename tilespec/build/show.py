@@ -61,16 +61,19 @@ def schedule_text(plan: ModulePlan) -> str:
 
 
 def _schedule(plan: ModulePlan) -> Iterator[str]:
+    for name, count in plan.counts:
+        yield f"{name} = {count}"
     for number, launch in enumerate(plan.launches, 1):
         if len(plan.launches) > 1:
-            yield f"launch {number} of {len(plan.launches)}"
+            only = "" if launch.needs is None else f", where {_condition(launch.needs)}"
+            yield f"launch {number} of {len(plan.launches)}{only}"
         for variant in launch.variants:
             condition = "otherwise" if variant.condition is None else f"where {_condition(variant.condition)}"
             yield f"{variant.family}, {variant.name}, {condition if len(launch.variants) > 1 else 'for all sizes'}"
             for item in variant.axes:
                 rule = "" if item.rule is None else f", {_rule(item.rule)}"
-                count = "" if item.count is None else f", {item.count} of them"
-                yield f"  {item.axis.name} of {item.axis.extent}: {item.role.value}{rule}{count}"
+                some = "" if item.count is None else f", {item.count} of them"
+                yield f"  {item.axis.name} of {item.axis.extent}: {item.role.value}{rule}{some}"
             if variant.hints:
                 yield f"  hints: {', '.join(f'{name}={value}' for name, value in variant.hints)}"
     for decline in plan.declined:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tilespec.ir.nodes import Contract, Node, Reduce, Scan
+from collections.abc import Mapping
+
+from tilespec.ir.nodes import Compute, Contract, Node, Reduce, Scan
 from tilespec.render.online import Online
 from tilespec.render.ops import cutile_dtype
 from tilespec.render.padding import IDENTITY, padded_value
@@ -23,6 +25,9 @@ class Folds(Online):
             if node in self.tensor_core:
                 return self.product(node, scope, None)
             return self.reduce_lanes(node, self.operand(node, frame, scope), frame)
+        extreme = next((item for item, place in self.firsts.items() if place is node), None)
+        if extreme is not None:
+            self.value(extreme, frame, scope)
         if (node, frame) not in scope.memo:
             highest = self.online.get(node)
             if highest is not None and (highest, self.fold_frame(highest)) not in scope.memo:
@@ -44,6 +49,7 @@ class Folds(Online):
             and (item, self.fold_frame(item)) not in scope.memo
         ]
         lanes: dict[Node, str] = {}
+        places = {item: self.firsts[item] for item in group if item in self.firsts}
         for item in group:
             frame = self.fold_frame(item)
             spans = item.free | (frozenset() if item in self.tensor_core else item.bound)
@@ -58,6 +64,11 @@ class Folds(Online):
                 scope.block.line(
                     f"{lanes[item]} = ct.full({shape}, {self.identity(item).code}, dtype={dtype})"
                 )
+            if item in places:
+                # Nothing is beyond the identity: a row that holds nothing else has it first.
+                name = self.unique("first_lanes", scope, (places[item].dtype, shape))
+                scope.block.line(f"{name} = ct.zeros({shape}, dtype={cutile_dtype(places[item].dtype)})")
+                lanes[places[item]] = name
         inner, pending = self.open_loops(self.loop_order(node.bound), scope)
         for item in group:
             frame = self.fold_frame(item)
@@ -69,6 +80,8 @@ class Folds(Online):
                 continue
             operand = self.operand(item, frame, inner)
             self.comment(item, inner)
+            if item in places:
+                self.place(item, operand, lanes, inner)
             inner.block.line(f"{name} = {self.combine(item, atom(name), operand).code}")
         self.close_loops(pending)
         for item in group:
@@ -81,6 +94,34 @@ class Folds(Online):
                 scope.block.line(f"{name} = {text.code}")
                 text = atom(name)
             scope.memo[item, frame] = text
+            if item in places:
+                self.settle(item, lanes, text, scope)
+
+    def place(self, extreme: Reduce, operand: Text, lanes: Mapping[Node, str], inner: Scope) -> None:
+        """Write down where lanes meet a value beyond all before: the first of equal ones stays."""
+        place = self.firsts[extreme]
+        assert isinstance(place.arg, Compute)  # noqa: S101 - a `where`
+        best, first = lanes[extreme], lanes[place]
+        if extreme.dtype.startswith("float"):
+            helper = "exceeds" if extreme.op == "max" else "undercuts"
+            self.helpers[helper] = None
+            beyond = call(helper, operand, best).code
+        else:
+            beyond = binary(">" if extreme.op == "max" else "<", operand, atom(best)).code
+        position = self.value(place.arg.args[1], self.fold_frame(extreme), inner)
+        inner.block.line(f"{first} = ct.where({beyond}, {position.code}, {first})")
+
+    def settle(self, extreme: Reduce, lanes: Mapping[Node, str], value: Text, scope: Scope) -> None:
+        """Write the first position among the lanes that hold the extreme value."""
+        place, frame = self.firsts[extreme], self.fold_frame(extreme)
+        best, first = lanes[extreme], lanes[place]
+        held = f"{best} == {value.code}"
+        if extreme.dtype.startswith("float"):
+            held = f"({held}) | ct.isnan({best}) & ct.isnan({value.code})"
+        chosen = call("ct.where", held, first, self.identity(place))
+        name = self.unique(self.hint(place), scope, (place.dtype, self.shape(place.free, frame)))
+        scope.block.line(f"{name} = {self.reduce_lanes(place, chosen, frame).code}")
+        scope.memo[place, frame] = atom(name)
 
     def scan(self, node: Scan, frame: Frame, scope: Scope) -> Text:
         """Write the running value along a looped axis: that of the tile, on top of what the tiles before carry over."""

@@ -18,7 +18,6 @@ The writer is a stack of classes, one a module, each on top of the one before:
 from __future__ import annotations
 
 from tilespec.diagnostics import SourceText
-from tilespec.model.dims import AxisAtom
 from tilespec.render.folds import Folds
 from tilespec.render.scope import ArrayParameter, KernelText, Scope
 from tilespec.render.text import Block
@@ -76,8 +75,11 @@ class _Writer(Folds):
             return
         tiled_only = self.plan.swizzle is not None and len(grid) == len(self.plan.swizzle) - 1
         block.line("tile = ct.bid(0)" if tiled_only else "block = ct.bid(0)")
-        counts: dict[AxisAtom, str] = {}
+        counts = self.counts
+        dealt = {item.dealt for item in self.plan.axes}
         for axis in grid:
+            if axis in dealt:
+                continue
             if self.plan.role(axis) is Role.SCALAR:
                 counts[axis] = self.size(axis.extent).at_least(100)
             else:

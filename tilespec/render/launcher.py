@@ -7,8 +7,9 @@ launches.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from tilespec.ir.nodes import Program, Tensor
 from tilespec.model.dims import ONE, Expr, product, sym
@@ -96,35 +97,38 @@ def write_launcher(
 ) -> LaunchText:
     """Write `_plan` and `launch`; `kernels` holds name and text of each variant of each launch."""
     program = module.program
-    plan_body = [*_checks(program, symbols)]
+    plan_body = [*_checks(program, symbols), *(f"{name} = {count}" for name, count in module.counts)]
+    symbols = [*symbols, *((name, str(count)) for name, count in module.counts)]
     returned = [name for name, _ in symbols if name in _launch_symbols(module, kernels)]
     device = f"{program.inputs[0].name}.device" if program.inputs else 'torch.device("cuda")'
-    choices = [
-        _variant_lines(variants, f"_{number}" if len(kernels) > 1 else "")
-        for number, variants in enumerate(kernels, 1)
-    ]
-    if any("<ampere>" in line for lines in choices for line in lines):
-        plan_body.append(f"<ampere> = torch.cuda.get_device_capability({device})[0] < 9")
     steps: list[str] = []
     names: list[str] = []
-    for number, variants in enumerate(kernels, 1):
-        suffix = f"_{number}" if len(kernels) > 1 else ""
-        plan_body += choices[number - 1]
-        grid, kernel, constants = f"<grid{suffix}>", f"<kernel{suffix}>", f"<constants{suffix}>"
-        returned += [grid, kernel, constants]
-        arguments = [_arguments(text, scalars) for _, text in variants]
-        step = f"<step{suffix}>"
-        names.append(step)
-        if all(item == arguments[0] for item in arguments):
-            steps.append(f"{step} = ({grid}, {kernel}, ({arguments[0]}, *{constants}))")
+    parts = [
+        (needs, _part(module, kernels, list(numbers), scalars))
+        for needs, numbers in groupby(range(len(kernels)), key=lambda number: module.launches[number].needs)
+    ]
+    if any("<ampere>" in line for _, part in parts for line in part.plan):
+        plan_body.append(f"<ampere> = torch.cuda.get_device_capability({device})[0] < 9")
+    while parts:
+        needs, part = parts.pop(0)
+        returned += part.planned
+        if needs is None:
+            plan_body += part.plan
+            steps += part.steps
+            names += part.names
             continue
-        for place, (name, _) in enumerate(variants):
-            last = place == len(variants) - 1
-            test = f"{kernel} is {name}"
-            steps.append("else:" if last else f"{'if' if place == 0 else 'elif'} {test}:")
-            steps.append(f"    {step} = ({grid}, {kernel}, ({arguments[place]}, *{constants}))")
+        # What is launched for all other sizes stands next to it.
+        _, other = parts.pop(0)
+        returned += other.planned
+        plan_body += [f"if {_test(needs)}:", *_indented([*part.plan, _absent(other.planned)])]
+        plan_body += ["else:", *_indented([*other.plan, _absent(part.planned)])]
+        path = part.names[0].replace("step", "path")
+        steps.append(f"if {part.planned[0]} is not None:")
+        steps += _indented([*part.steps, f"{path} = ({', '.join(part.names)},)"])
+        steps += ["else:", *_indented([*other.steps, f"{path} = ({', '.join(other.names)},)"])]
+        names.append(f"*{path}")
     unpack = f"{', '.join(['<device>', *returned])} = <plan>"
-    steps_body = [unpack, *_workspaces(module, kernels), *steps, f"return ({', '.join(names)},)"]
+    steps_body = [unpack, *steps, f"return ({', '.join(names)},)"]
     allocate_body = [unpack, *_allocations(program.outputs), f"return {_tuple(program.outputs)}"]
     plan_body += [f"<device> = {device}", f"return {', '.join(['<device>', *returned])}"]
     taken = {item.name for item in (*program.inputs, *program.outputs, *module.workspaces)}
@@ -141,6 +145,55 @@ def write_launcher(
         {name: local_name(name, taken) for name in (*_LOCALS, *_FUNCTIONS)},
         {name: local_name(name, taken) for name in _FUNCTIONS if name in taken},
     )
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Launches that run for the same sizes: their lines in `_plan` and `steps`, and the names that these assign."""
+
+    plan: tuple[str, ...]
+    planned: tuple[str, ...]
+    steps: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+def _part(
+    module: ModulePlan,
+    kernels: Sequence[Sequence[tuple[str, KernelText]]],
+    numbers: Sequence[int],
+    scalars: Mapping[str, str],
+) -> _Part:
+    plan: list[str] = []
+    planned: list[str] = []
+    steps: list[str] = []
+    names: list[str] = []
+    allocations = _workspaces(module, kernels, numbers)
+    for number in numbers:
+        variants = kernels[number]
+        suffix = f"_{number + 1}" if len(kernels) > 1 else ""
+        plan += _variant_lines(variants, suffix)
+        grid, kernel, constants = f"<grid{suffix}>", f"<kernel{suffix}>", f"<constants{suffix}>"
+        planned += [grid, kernel, constants]
+        arguments = [_arguments(text, scalars) for _, text in variants]
+        step = f"<step{suffix}>"
+        names.append(step)
+        if all(item == arguments[0] for item in arguments):
+            steps.append(f"{step} = ({grid}, {kernel}, ({arguments[0]}, *{constants}))")
+            continue
+        for place, (name, _) in enumerate(variants):
+            last = place == len(variants) - 1
+            test = f"{kernel} is {name}"
+            steps.append("else:" if last else f"{'if' if place == 0 else 'elif'} {test}:")
+            steps.append(f"    {step} = ({grid}, {kernel}, ({arguments[place]}, *{constants}))")
+    return _Part(tuple(plan), tuple(planned), (*allocations, *steps), tuple(names))
+
+
+def _indented(lines: Iterable[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
+
+
+def _absent(names: Sequence[str]) -> str:
+    return f"{' = '.join(names)} = None"
 
 
 def local_name(name: str, taken: Collection[str]) -> str:
@@ -249,11 +302,16 @@ def _bytes(array: ArrayParameter) -> str:
 
 def _condition(plan: KernelPlan) -> str:
     assert plan.condition is not None  # noqa: S101 - only the last variant has none
-    offset = Expr.wrap(next((value for monomial, value in plan.condition.terms if not monomial), 0))
-    if (plan.condition - offset).is_nonnegative():
-        return f"{plan.condition - offset} >= {-offset}"
+    return _test(plan.condition)
+
+
+def _test(condition: Expr) -> str:
+    """Write whether an expression is at least 0."""
+    offset = Expr.wrap(next((value for monomial, value in condition.terms if not monomial), 0))
+    if (condition - offset).is_nonnegative():
+        return f"{condition - offset} >= {-offset}"
     # A row of no elements has no tile that covers it.
-    return f"0 < {offset - plan.condition} <= {offset}"
+    return f"0 < {offset - condition} <= {offset}"
 
 
 def _ordered(plan: KernelPlan) -> list[AxisPlan]:
@@ -332,18 +390,23 @@ def _factor(times: Expr) -> str:
     return text if text.isidentifier() or text.isdigit() else f"({text})"
 
 
-def _workspaces(module: ModulePlan, kernels: Sequence[Sequence[tuple[str, KernelText]]]) -> list[str]:
-    """Write the allocations of workspaces, those that only one variant writes under the condition that it runs."""
+def _workspaces(
+    module: ModulePlan, kernels: Sequence[Sequence[tuple[str, KernelText]]], numbers: Sequence[int]
+) -> list[str]:
+    """Write the allocations of what some launches write, under the condition that it runs where only one variant does."""
     lines: list[str] = []
     for tensor in module.workspaces:
-        allocation = _allocations([tensor])
-        for number, variants in enumerate(kernels, 1):
-            suffix = f"_{number}" if len(kernels) > 1 else ""
+        for number in numbers:
+            variants = kernels[number]
+            suffix = f"_{number + 1}" if len(kernels) > 1 else ""
             writers = [name for name, text in variants if tensor in text.plan.program.outputs]
-            if writers and len(writers) < len(variants):
+            if not writers:
+                continue
+            allocation = _allocations([tensor])
+            if len(writers) < len(variants):
                 test = " or ".join(f"<kernel{suffix}> is {name}" for name in writers)
-                allocation = [f"if {test}:", *(f"    {line}" for line in allocation)]
-        lines += allocation
+                allocation = [f"if {test}:", *_indented(allocation)]
+            lines += allocation
     return lines
 
 

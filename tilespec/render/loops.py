@@ -33,6 +33,17 @@ class Loops(Memory):
             count = f"max(min({count}, {end}), 0)" if plan.until[1].terms else f"min({count}, {end})"
         return f"ct.cdiv({count}, {self.block_of(axis)})" if plan.role is Role.LOOP else count
 
+    def dealers(self) -> str:
+        """Write how many blocks take turns at the steps of a loop: they differ in the slowest axis of the grid."""
+        beside = [self.counts[axis] for axis in self.plan.grid[1:]]
+        if not beside:
+            return "ct.num_blocks(0)"
+        return (
+            f"ct.num_blocks(0) // {beside[0]}"
+            if len(beside) == 1
+            else f"ct.num_blocks(0) // ({' * '.join(beside)})"
+        )
+
     def diagonal(self, until: tuple[AxisAtom, Expr, Node], rows: int) -> str:
         """Write the position past the last that the last row of a tile reads; less `rows` tiles for its first row."""
         row, offset, _ = until
@@ -62,8 +73,7 @@ class Loops(Memory):
             count = self.tile_count(axis)
             dealt = self.plan.plan(axis).dealt
             if dealt is not None:
-                stride = "ct.num_blocks(0)" if self.plan.grid == (dealt,) else self.size(dealt.extent).code
-                count = f"{dealt.name}, {count}, {stride}"
+                count = f"{dealt.name}, {count}, {self.dealers()}"
             count = (ranges or {}).get(axis, count)
             block = Block()
             if self.plan.plan(axis).backward:

@@ -30,6 +30,8 @@ class KernelModule:
 
     text: str
     functions: tuple[tuple[str, KernelText], ...]
+    counts: tuple[tuple[str, Expr], ...] = ()
+    """Symbols beside the dims, and what each is of the dims."""
 
 
 @lru_cache(maxsize=1)
@@ -145,7 +147,7 @@ def render_module(
             single=len(program.outputs) == 1,
         )
     )
-    return KernelModule(rendered, tuple(flat))
+    return KernelModule(rendered, tuple(flat), plan.counts)
 
 
 def _guards(fixed: Mapping[str, float | bool]) -> list[str]:

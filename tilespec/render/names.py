@@ -15,6 +15,7 @@ from tilespec.render.text import Text
 from tilespec.schedule.access import Gather, TileAccess, find_access
 from tilespec.schedule.online import find_online
 from tilespec.schedule.plan import Cover, Fixed, KernelPlan
+from tilespec.schedule.positions import find_positions
 
 __all__ = ["Names"]
 
@@ -68,6 +69,7 @@ class Names:
         self.tile_stores = 0
         self.kinds: dict[str, object] = {}
         self.open: list[Scope] = []
+        self.counts: dict[AxisAtom, str] = {}
         for name in (
             *(item.name for item in (*self.program.inputs, *self.program.outputs)),
             *(name for name, _ in self.program.parameters),
@@ -77,6 +79,7 @@ class Names:
         self.padding = choose_padding(self.roots, self.access)
         self.folds = [node for node in self.nodes if isinstance(node, Reduce | Contract)]
         self.online = find_online(self.roots)
+        self.firsts = find_positions(self.roots)
         self.full: set[AxisAtom] = set()
         self.known: dict[tuple[Node, AxisAtom], float] = {}
         self.stages: dict[Node, int] = {}

@@ -119,6 +119,8 @@ def _like(value: Text, number: float) -> Text:
 
 
 _HELPER_OF = {
+    ("expm1", "float32"): "expm1_float32",
+    ("log1p", "float32"): "log1p_float32",
     ("erf", "float64"): "erf64",
     ("erfc", "float64"): "erfc64",
     ("round", ""): "round_half_even",
@@ -146,6 +148,16 @@ def running_max(x, y):
 def running_min(x, y):
     """The smaller one; NaN wins."""
     return ct.minimum(x, y, propagate_nan=True)
+''',
+    "exceeds": '''
+def exceeds(x, y):
+    """Whether x is larger than y; NaN is larger than all but NaN."""
+    return ~(x <= y) & (y == y)
+''',
+    "undercuts": '''
+def undercuts(x, y):
+    """Whether x is smaller than y; NaN is smaller than all but NaN."""
+    return ~(x >= y) & (y == y)
 ''',
     "sigmoid": '''
 def sigmoid(x):
@@ -182,12 +194,40 @@ def expm1(x):
     small = ct.where(u == 1.0, x, d * x / ct.log(u))
     return ct.where((ct.abs(x) > 1.0) | ct.isnan(x), d, small)
 ''',
+    "expm1_float32": '''
+def expm1_float32(x):
+    """e^x - 1: x + x^2*P(x) inside [-0.5, 0.5], where the difference would cancel."""
+    p = 0.000198498098 * x + 0.00139961764
+    p = p * x + 0.00833357903
+    p = p * x + 0.0416653586
+    p = p * x + 0.16666664
+    p = p * x + 0.500000039
+    return ct.where(ct.abs(x) < 0.5, x + x * x * p, ct.exp(x) - 1.0)
+''',
     "log1p": '''
 def log1p(x):
     """ln(1 + x) without cancellation near 0 (Kahan)."""
     u = 1.0 + x
     small = ct.where(u == 1.0, x, ct.log(u) * x / (u - 1.0))
     return ct.where(ct.abs(x) < 1.0, small, ct.log(u))
+''',
+    "log1p_float32": '''
+def log1p_float32(x):
+    """ln(1 + x): with 1 + x = 2^i * (1 + m) and m in [-0.25, 0.5], i*ln(2) + m + m^2*P(m)."""
+    u = 1.0 + x
+    power = (ct.bitcast(u, ct.int32) - 0x3F400000) & -0x800000
+    quarter = ct.bitcast(0x40800000 - power, ct.float32)
+    m = ct.bitcast(ct.bitcast(x, ct.int32) - power, ct.float32) + (0.25 * quarter - 1.0)
+    p = 0.0541324392 * m - 0.120673642
+    p = p * m + 0.149839163
+    p = p * m - 0.16822812
+    p = p * m + 0.199770778
+    p = p * m - 0.24993442
+    p = p * m + 0.333335489
+    p = p * m - 0.500000596
+    value = power.astype(ct.float32) * 8.262958e-08 + (m + m * m * p)
+    value = ct.where(u > 0.0, value, ct.where(u == 0.0, -float("inf"), float("nan")))
+    return ct.where(u < float("inf"), value, u)
 ''',
     "asin": '''
 def asin(x):
@@ -237,7 +277,7 @@ def fmod(x, y):
 ''',
     "erf": '''
 def erf(x):
-    """Error function: x + x*P(x^2) inside [-1, 1], 1 - e^-Q(|x|) outside, within 2 units in the last place."""
+    """Error function: x + x*P(x^2) inside [-1, 1], 1 - 2^-Q(|x|) outside, within 2 units in the last place."""
     a = ct.abs(x)
     s = x * x
     p = 7.87587487e-05 * s - 0.00080168643
@@ -246,17 +286,17 @@ def erf(x):
     p = p * s + 0.112835944
     p = p * s - 0.37612626
     p = p * s + 0.128379166
-    t = ct.minimum(a, 4.0)
-    q = -1.6371514e-06 * t + 4.60580413e-05
-    q = q * t - 0.00059680565
-    q = q * t + 0.0047595962
-    q = q * t - 0.0264211353
-    q = q * t + 0.110080086
-    q = q * t + 0.631826043
-    q = q * t + 1.13023341
-    q = q * t - 0.00032013806
-    tail = 1.0 - ct.exp(-q)
-    return ct.where(a < 1.0, x + x * p, ct.where(x < 0.0, -tail, ct.where(ct.isnan(x), x, tail)))
+    t = ct.minimum(a, 4.0, propagate_nan=True)
+    q = -2.36191022e-06 * t + 6.64477047e-05
+    q = q * t - 0.000861008535
+    q = q * t + 0.006866646
+    q = q * t - 0.0381176397
+    q = q * t + 0.158812001
+    q = q * t + 0.911532283
+    q = q * t + 1.63058209
+    q = q * t - 0.000461861579
+    tail = 1.0 - ct.exp2(-q, flush_to_zero=True)
+    return ct.where(a < 1.0, x + x * p, ct.where(x < 0.0, -tail, tail))
 ''',
     "erf64": '''
 def erf64(x):

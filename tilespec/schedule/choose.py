@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tilespec.ir.build import axis_expr
 from tilespec.ir.nodes import Contract, Load, Node, Program, Reduce, Scan, Store, Tensor, postorder, rewrite
-from tilespec.model.dims import Expr, axis, product
+from tilespec.model.dims import AxisAtom, Expr, sym
 from tilespec.schedule.attention import attention
 from tilespec.schedule.contraction import contraction
 from tilespec.schedule.pack import pack_operands
@@ -16,6 +16,7 @@ from tilespec.schedule.pointwise import pointwise
 from tilespec.schedule.prepare import prepare
 from tilespec.schedule.reduction import reduction
 from tilespec.schedule.scan import scan
+from tilespec.schedule.split import LEAST_SHARES, Step, split_launch, store_totals
 
 __all__ = ["FAMILIES", "schedule_program"]
 
@@ -27,10 +28,6 @@ FAMILIES: Mapping[str, Callable[[Program], list[KernelPlan] | Decline]] = {
     "reduction": reduction,
 }
 """The families in the order in which they are asked; the last takes every program that doesn't scan."""
-
-_SHARES = 512
-_LEAST_SHARE = 1024
-"""At most this many blocks reduce shares of one value, and none fewer elements than that."""
 
 
 def schedule_program(program: Program) -> ModulePlan | list[Decline]:
@@ -44,18 +41,25 @@ def _schedule_all(program: Program) -> ModulePlan | list[Decline]:
     declined: list[Decline] = []
     launches: list[Launch] = []
     workspaces: list[Tensor] = []
+    counts: dict[str, Expr] = {}
     for step in _steps(prepared, workspaces):
         found = _schedule(step.program, step.dealt, declined)
         if found is None:
             return declined
-        launches.append(found if step.other is None else _with_other(found, *step.other))
-    return ModulePlan(program.name, program, tuple(launches), tuple(workspaces), tuple(declined))
+        if step.other is not None:
+            launches.append(_with_other(found, *step.other))
+        else:
+            launches += [found] if step.dealt is not None else _in_shares(found, workspaces, counts)
+    return ModulePlan(
+        program.name, program, tuple(launches), tuple(workspaces), tuple(declined), tuple(counts.items())
+    )
 
 
-def _schedule(program: Program, dealt: str | None, declined: list[Decline]) -> Launch | None:
+def _schedule(program: Program, dealt: AxisAtom | None, declined: list[Decline]) -> Launch | None:
     if dealt is not None:
-        share = next(item for item in program.stores[0].axes if item.name == dealt)
-        plans = reduction(program, share)
+        plans = contraction(program, dealt)
+        if isinstance(plans, Decline):
+            plans = reduction(program, dealt)
         return None if isinstance(plans, Decline) else Launch(program, tuple(plans))
     for family in FAMILIES.values():
         plans = family(program)
@@ -74,24 +78,15 @@ def _with_other(launch: Launch, program: Program, condition: Expr) -> Launch:
     return replace(launch, variants=(first, *launch.variants))
 
 
-@dataclass(frozen=True)
-class _Step:
-    """A launch to be scheduled; `other` does the same for sizes at which an expression is at least 0."""
-
-    program: Program
-    dealt: str | None = None
-    other: tuple[Program, Expr] | None = None
-
-
-def _ways(program: Program, workspaces: list[Tensor]) -> list[_Step]:
+def _ways(program: Program, workspaces: list[Tensor]) -> list[Step]:
     """Return the launches of a program with its operands packed, where one of them is a convolution."""
     ways = pack_operands(program)
     if not ways:
-        return [_Step(program)]
+        return [Step(program)]
     for way in ways:
         workspaces += way.tensors
     *others, last = ways
-    steps = [_Step(item) for item in (*last.steps, last.program)]
+    steps = [Step(item) for item in (*last.steps, last.program)]
     for other in others:
         assert other.condition is not None  # noqa: S101 - of all but the last
         programs = (*other.steps, other.program)
@@ -101,57 +96,34 @@ def _ways(program: Program, workspaces: list[Tensor]) -> list[_Step]:
     return steps
 
 
-def _steps(program: Program, workspaces: list[Tensor]) -> list[_Step]:
+def _in_shares(launch: Launch, workspaces: list[Tensor], counts: dict[str, Expr]) -> list[Launch]:
+    """Return the launches that take the place of one: for sizes where shares pay, those that make and join shares."""
+    split = split_launch(launch, workspaces)
+    if split is None:
+        return [launch]
+    parts = [_schedule(step.program, step.dealt, []) for step in split.steps]
+    found = [part for part in parts if part is not None]
+    count = split.count.value
+    if len(found) < len(parts) or (count is not None and count < LEAST_SHARES):
+        return [launch]
+    workspaces[:] = split.workspaces
+    counts[split.symbol] = split.count
+    if count is not None:
+        return found
+    pays = sym(split.symbol) - LEAST_SHARES
+    return [*(part.only(pays) for part in found), launch.only(-1 - pays)]
+
+
+def _steps(program: Program, workspaces: list[Tensor]) -> list[Step]:
     """Cut a program into launches: what has to stand in memory before the rest can read it; then group by axes.
 
     Reductions to a single value are cut in two: blocks reduce shares, the next step joins them. A scan that is not stored
     as it is goes to memory first.
     """
-    steps: list[_Step] = []
+    steps: list[Step] = []
     program = _store_scans(program, workspaces, steps)
     program = _store_products(program, workspaces, steps)
-    while True:
-        total = next(
-            (
-                node
-                for node in postorder(store.value for store in program.stores)
-                if isinstance(node, Reduce) and not node.free and not _is_join(node)
-            ),
-            None,
-        )
-        if total is None:
-            break
-        elements = product(item.extent for item in total.bound)
-        shares = elements.ceildiv(_LEAST_SHARE).minimum(_SHARES).maximum(1)
-        share = axis("share", shares)
-        atom = share.axis
-        assert atom is not None  # noqa: S101 - axis() makes one atom
-        workspace = Tensor(f"partial_{len(workspaces) + 1}", (shares,), total.dtype)
-        workspaces.append(workspace)
-        steps.append(
-            _Step(
-                Program(
-                    f"{program.name}_shares",
-                    program.inputs,
-                    program.parameters,
-                    (Store(workspace, (share,), total, (atom,)),),
-                ),
-                atom.name,
-            )
-        )
-        # The joining axis has a name of its own: the next cut may read this sum in blocks that share another.
-        part = axis(f"part_{len(workspaces)}", shares)
-        assert part.axis is not None  # noqa: S101 - axis() makes one atom
-        join = Reduce(total.dtype, total.op, Load(total.dtype, workspace, (part,)), (part.axis,), total.span)
-        memo: dict[Node, Node] = {total: join}
-        program = replace(
-            program,
-            inputs=(*program.inputs, workspace),
-            stores=tuple(
-                replace(store, value=rewrite(store.value, lambda node: node, memo))
-                for store in program.stores
-            ),
-        )
+    program = store_totals(program, workspaces, steps)
     groups: dict[tuple[object, ...], list[Store]] = {}
     for store in program.stores:
         groups.setdefault(tuple(item.extent for item in store.axes), []).append(store)
@@ -161,7 +133,7 @@ def _steps(program: Program, workspaces: list[Tensor]) -> list[_Step]:
     return steps
 
 
-def _store_scans(program: Program, workspaces: list[Tensor], steps: list[_Step]) -> Program:
+def _store_scans(program: Program, workspaces: list[Tensor], steps: list[Step]) -> Program:
     """Give every scan that its store can't run along a launch of its own, innermost first."""
     while True:
         nodes = list(postorder(store.value for store in program.stores))
@@ -179,7 +151,7 @@ def _store_scans(program: Program, workspaces: list[Tensor], steps: list[_Step])
         value = replace(first, at=here)
         index = tuple(axis_expr(item) for item in axes)
         steps.append(
-            _Step(
+            Step(
                 Program(
                     f"{program.name}_scan",
                     program.inputs,
@@ -200,7 +172,7 @@ def _store_scans(program: Program, workspaces: list[Tensor], steps: list[_Step])
         )
 
 
-def _store_products(program: Program, workspaces: list[Tensor], steps: list[_Step]) -> Program:
+def _store_products(program: Program, workspaces: list[Tensor], steps: list[Step]) -> Program:
     """Give a product a launch of its own when the rest reduces over its rows or columns, unless one loop does both.
 
     A block has a tile of the product, not the whole row that a softmax or a norm behind it needs.
@@ -249,7 +221,3 @@ def _reduced_product(program: Program) -> Contract | None:
             if any(item is node for item in postorder(above.operands)):
                 return node
     return None
-
-
-def _is_join(node: Reduce) -> bool:
-    return isinstance(node.arg, Load) and node.arg.tensor.name.startswith("partial_")

@@ -18,6 +18,7 @@ __all__ = [
     "has_scan",
     "make_plan",
     "merged",
+    "most",
     "named",
     "orient",
     "overlaps",
@@ -82,15 +83,25 @@ def stored_axes(program: Program) -> list[AxisAtom]:
     return found
 
 
-def unit_strides(program: Program) -> Counter[AxisAtom]:
-    """Count for each axis in how many loads and stores it has unit stride in the last dim."""
+def unit_strides(
+    program: Program, *, bulk: bool = False, beside: AxisAtom | None = None
+) -> Counter[AxisAtom]:
+    """Count for each axis in how many loads and stores it has unit stride in the last dim.
+
+    With `bulk` only those of the most axes count: where nearly all bytes are. With `beside` only those that depend on
+    that axis, too.
+    """
+    uses: list[tuple[Sequence[Expr | Node], frozenset[AxisAtom]]] = [
+        (node.index, node.free)
+        for node in postorder(store.value for store in program.stores)
+        if isinstance(node, Load) and node.index
+    ]
+    uses += [(store.index, frozenset(store.axes)) for store in program.stores if store.index]
+    most_axes = max((len(axes) for _, axes in uses), default=0) if bulk else 0
     counts: Counter[AxisAtom] = Counter()
-    for node in postorder(store.value for store in program.stores):
-        if isinstance(node, Load) and node.index:
-            counts.update(_unit_axes(node.index[-1], len(node.index)))
-    for store in program.stores:
-        if store.index:
-            counts.update(_unit_axes(store.index[-1], len(store.index)))
+    for index, axes in uses:
+        if len(axes) >= most_axes and (beside is None or beside in axes):
+            counts.update(_unit_axes(index[-1], len(index)))
     return counts
 
 
@@ -147,6 +158,19 @@ def overlaps(strides: Mapping[AxisAtom, Expr]) -> bool:
         not (steps[outer] - steps[inner] * inner.extent).is_nonnegative()
         for inner, outer in itertools.pairwise(order)
     )
+
+
+def most(extent: Expr) -> int | None:
+    """Return a number that an extent never exceeds, if one shows: that of `min(512, N)`."""
+    if extent.value is not None:
+        return extent.value
+    outer = extent.atom
+    if not isinstance(outer, OpAtom) or outer.op not in {"min", "max"}:
+        return None
+    limits = [limit for limit in (most(outer.left), most(outer.right)) if limit is not None]
+    if outer.op == "max":
+        return max(limits) if len(limits) == 2 else None
+    return min(limits, default=None)
 
 
 def has_scan(program: Program) -> bool:

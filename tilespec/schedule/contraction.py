@@ -32,8 +32,11 @@ _LEAST = 16
 _OPERANDS = frozenset({"float16", "bfloat16", "float32", "float64", "float8_e4m3fn", "float8_e5m2"})
 
 
-def contraction(program: Program) -> list[KernelPlan] | Decline:
-    """Schedule matrix products with prologue and epilogue: `ct.mma` on tiles, a loop over the depth."""
+def contraction(program: Program, dealt: AxisAtom | None = None) -> list[KernelPlan] | Decline:
+    """Schedule matrix products with prologue and epilogue: `ct.mma` on tiles, a loop over the depth.
+
+    `dealt` is the grid axis of a split product, whose blocks share the steps of the depth.
+    """
     program = merged(program)
     if not _products(program):
         return Decline("contraction", "it has no contraction")
@@ -66,13 +69,16 @@ def contraction(program: Program) -> list[KernelPlan] | Decline:
         products = [bare]
     core = tuple((item, row, column, depth) for item in products)
     plans: list[KernelPlan] = []
-    for name, rows_, columns_, depth_, hints, least in _mma_tiles(products[0].operand, len(products)):
+    tiles = _mma_tiles(products[0].operand, len(products))
+    for name, rows_, columns_, depth_, hints, least in tiles if dealt is None else tiles[-1:]:
         axes: list[AxisPlan] = [AxisPlan(item, Role.SCALAR) for item in stored if item not in {row, column}]
         axes.append(AxisPlan(row, Role.TILE, Cover(rows_, least=_LEAST)))
         narrow = _AMPERE_COLUMNS if products[0].operand == "float32" else 0
         axes.append(AxisPlan(column, Role.TILE, Cover(columns_, least=_LEAST, ampere=narrow)))
         axes += [AxisPlan(item, Role.STEP, count=counts.get(item)) for item in steps]
-        axes.append(AxisPlan(depth, Role.LOOP, Cover(depth_, least=_LEAST), count=counts.get(depth)))
+        axes.append(
+            AxisPlan(depth, Role.LOOP, Cover(depth_, least=_LEAST), count=counts.get(depth), dealt=dealt)
+        )
         plan = make_plan(
             "contraction",
             program,

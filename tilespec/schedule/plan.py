@@ -7,7 +7,7 @@ through the block rules, so that a new size doesn't recompile a kernel.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from tilespec.ir.nodes import Contract, Node, Program, Tensor
@@ -129,6 +129,8 @@ class KernelPlan:
     hints: tuple[tuple[str, int], ...] = ()
     condition: Expr | None = None
     """The variant serves sizes for which this is at least 0; None serves all that are left."""
+    needs: Expr | None = None
+    """The launch that this is a variant of runs for sizes for which this is at least 0; None for all."""
     reasons: tuple[str, ...] = ()
 
     def plan(self, axis: AxisAtom) -> AxisPlan:
@@ -154,6 +156,15 @@ class Launch:
     program: Program
     variants: tuple[KernelPlan, ...]
 
+    @property
+    def needs(self) -> Expr | None:
+        """The launch runs for sizes for which this is at least 0; None for all."""
+        return self.variants[0].needs
+
+    def only(self, needs: Expr) -> Launch:
+        """Return a launch that runs for sizes for which `needs` is at least 0."""
+        return Launch(self.program, tuple(replace(variant, needs=needs) for variant in self.variants))
+
 
 @dataclass(frozen=True)
 class Decline:
@@ -172,3 +183,5 @@ class ModulePlan:
     launches: tuple[Launch, ...]
     workspaces: tuple[Tensor, ...] = ()
     declined: tuple[Decline, ...] = field(default=())
+    counts: tuple[tuple[str, Expr], ...] = ()
+    """Symbols beside the dims, in how many shares launches do their work, and what each is of the dims."""

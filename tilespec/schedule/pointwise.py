@@ -30,8 +30,10 @@ def pointwise(program: Program) -> list[KernelPlan] | Decline:
     for item in stored:
         rule: BlockRule | None = None
         if item == inner:
-            # With only unit stride along `inner` a wide tile; where two axes are walked, a square one.
-            square = len(tiles) > 1 and any(unit[other] for other in tiles if other != inner)
+            # With only unit stride along `inner` a wide tile; where two axes are walked, a square one. A vector along
+            # the other axis, a bias of each channel, is no walk.
+            walked = unit_strides(program, beside=inner)
+            square = len(tiles) > 1 and any(walked[other] for other in tiles if other != inner)
             rule = Fixed(1024) if len(tiles) == 1 else Cover(64 if square else 1024)
         elif item in tiles:
             rule = Fill(2048, (inner_block,))

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilespec.ir.nodes import Compute, Load, Program, postorder
-from tilespec.model.dims import AxisAtom, Expr, OpAtom, const, product
+from tilespec.model.dims import AxisAtom, Expr, const, product
 from tilespec.schedule.common import (
     folded_axes,
     has_scan,
     make_plan,
     merged,
+    most,
     slides,
     stored_axes,
     unit_strides,
@@ -23,6 +24,7 @@ __all__ = ["reduction"]
 _ROW_LIMIT = 8192
 _NARROW_ROW = 4096
 _WINDOW_LIMIT = 32
+_COLUMN_TILE = 2048
 _PACKED = 2048
 """Elements of a tile of several rows of more than one axis. Reduced to its rows, a tile of 2048 elements compiles in 1 s
 for sm_90, one of 4096 in 20 s and one of 8192 not in a minute (tileiras 13.4)."""
@@ -57,7 +59,8 @@ def reduction(program: Program, dealt: AxisAtom | None = None) -> list[KernelPla
     program = merged(program)
     folded = folded_axes(program)
     stored = [item for item in stored_axes(program) if item not in folded]
-    unit = unit_strides(program)
+    # The store of a share is small, whatever axis it runs along.
+    unit = unit_strides(program, bulk=dealt is not None)
     everything = stored + folded
     inner = max(everything, key=lambda item: (unit[item], everything.index(item)))
     if stored and dealt is None and folded and all(_is_window(program, item, stored) for item in folded):
@@ -155,7 +158,10 @@ def _row_reduction(
     costly = _is_costly(program, inner)
     looped.append(AxisPlan(inner, Role.LOOP, Cover(8192 if costly else 4096)))
     looped = _deal(looped, program, dealt)
-    hints = (("num_worker_warps", 8), ("occupancy", 4)) if costly else (("occupancy", 2),)
+    # Shares of a split reduction fill a GPU once: four blocks an SM.
+    hints = (
+        (("num_worker_warps", 8), ("occupancy", 4)) if costly else (("occupancy", 2 if dealt is None else 4),)
+    )
     plans.append(make_plan("reduction", program, looped, [(*rows, *short, inner)], "long_row", hints=hints))
     return plans
 
@@ -194,19 +200,6 @@ def _apart(program: Program, axis: AxisAtom, other: AxisAtom) -> bool:
     )
 
 
-def most(extent: Expr) -> int | None:
-    """Return a number that an extent never exceeds, if one shows: that of `min(512, N)`."""
-    if extent.value is not None:
-        return extent.value
-    outer = extent.atom
-    if not isinstance(outer, OpAtom) or outer.op not in {"min", "max"}:
-        return None
-    limits = [limit for limit in (most(outer.left), most(outer.right)) if limit is not None]
-    if outer.op == "max":
-        return max(limits) if len(limits) == 2 else None
-    return min(limits, default=None)
-
-
 def _deal(axes: list[AxisPlan], program: Program, dealt: AxisAtom | None) -> list[AxisPlan]:
     """Let the blocks along `dealt` take turns at the outermost axis of the split reduction."""
     if dealt is None:
@@ -242,6 +235,7 @@ def _column_reduction(
         for item in stored
     ]
     axes += [AxisPlan(item, Role.STEP) for item in folded if item != depth]
-    axes.append(AxisPlan(depth, Role.LOOP, Cover(32)))
+    # Where rows are not aligned, loads are not pipelined: many small blocks wait for memory at once.
+    axes.append(AxisPlan(depth, Role.LOOP, Fill(_COLUMN_TILE, (AxisPlan(inner, Role.TILE).block,))))
     axes = _deal(axes, program, dealt)
-    return [make_plan("reduction", program, axes, [(depth, inner)], "column")]
+    return [make_plan("reduction", program, axes, [(depth, inner)], "column", hints=(("occupancy", 4),))]

@@ -63,6 +63,9 @@ def substitute_axes(program: Program, mapping: Mapping[AxisAtom, Expr]) -> Progr
     """
     names = {item.name: expr for item, expr in mapping.items()}
 
+    def replaced(index: Expr) -> Expr:
+        return recombine(index.substitute(names))
+
     def expand(axes: Iterable[AxisAtom]) -> tuple[AxisAtom, ...]:
         result: list[AxisAtom] = []
         for item in axes:
@@ -75,23 +78,21 @@ def substitute_axes(program: Program, mapping: Mapping[AxisAtom, Expr]) -> Progr
         if isinstance(node, Load):
             return replace(
                 node,
-                index=tuple(
-                    item if isinstance(item, Node) else item.substitute(names) for item in node.index
-                ),
+                index=tuple(item if isinstance(item, Node) else replaced(item) for item in node.index),
             )
         if isinstance(node, Index):
-            return replace(node, expr=node.expr.substitute(names))
+            return replace(node, expr=replaced(node.expr))
         if isinstance(node, Reduce | Contract):
             return replace(node, axes=expand(node.axes))
         if isinstance(node, Scan) and (node.axis in mapping or node.at.axes & set(mapping)):
-            return replace(node, at=node.at.substitute(names))
+            return replace(node, at=replaced(node.at))
         return node
 
     memo: dict[Node, Node] = {}
     stores = tuple(
         Store(
             store.tensor,
-            tuple(item.substitute(names) for item in store.index),
+            tuple(replaced(item) for item in store.index),
             rewrite(store.value, change, memo),
             expand(store.axes),
             store.partial,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,52 @@ def test_empty_tensors(shape: tuple[int, int], tmp_path: Path):
     empty = torch.empty(shape)
     result = forward_of(package).forward(empty)
     torch.testing.assert_close(result, empty.sum(-1))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "launches"),
+    [((20, 4500, 24), 2), ((20, 700, 24), 1), ((0, 4500, 24), 0), ((20, 0, 24), 1)],
+)
+def test_sizes_choose_whether_a_product_is_made_in_shares(
+    sizes: tuple[int, int, int], launches: int, tmp_path: Path
+):
+    text = spec_text(
+        "product",
+        {"a": "shape=(M, K), dtype=float32", "b": "shape=(K, N), dtype=float32"},
+        {"y": "shape=(M, N), dtype=float32"},
+        "matmul, relu",
+        "return torch.relu(a @ b)",
+    )
+    package, findings = build(text, tmp_path)
+    assert findings == []
+    rows, depth, columns = sizes
+    a, b = torch.randn(rows, depth), torch.randn(depth, columns)
+    forward = forward_of(package).forward
+    with recording() as records:
+        result = forward(a, b)
+    assert len(records) == launches
+    torch.testing.assert_close(result, torch.relu(a @ b), atol=1e-3, rtol=1e-3)
+    manifest = json.loads((package / "manifest.json").read_text())
+    compiled = {item["function"] for item in manifest["kernels"]["product"]["targets"]["sm_90"]}
+    assert compiled == {"product_shares_kernel", "product_finish_kernel", "product_kernel"}
+
+
+def test_groups_of_features_whose_number_dims_knows_are_rows(tmp_path: Path):
+    spec = spec_text(
+        "norm",
+        {"x": "shape=(N, F), dtype=float32"},
+        {"y": "shape=(N, F), dtype=float32"},
+        "group_norm",
+        "return F.group_norm(x, 4)",
+    )
+    package, findings = build("Dims:\n  F: 8..64 step 4\n\n---\n" + spec, tmp_path)
+    assert findings == []
+    assert "gather" not in (package / "kernels" / "norm.py").read_text()
+    forward = forward_of(package).forward
+    x = torch.randn(3, 24)
+    torch.testing.assert_close(forward(x), torch.nn.functional.group_norm(x, 4))
+    with pytest.raises(ValueError, match="x: dim 1"):
+        forward(torch.randn(3, 26))
 
 
 class Calls(TorchDispatchMode):

@@ -9,11 +9,11 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - torch's own abbreviation
 
 from tests.unit.render.kernels import families_of, lowered, planned
-from tilespec.ir.nodes import Reduce, postorder
+from tilespec.ir.nodes import Load, Reduce, postorder
 from tilespec.schedule.choose import FAMILIES
 from tilespec.schedule.common import merged
 from tilespec.schedule.online import find_online
-from tilespec.schedule.plan import Decline, Fill, Role
+from tilespec.schedule.plan import Cover, Decline, Fill, Role
 from tilespec.schedule.prepare import prepare
 
 X, W, V = torch.ones(33, 65), torch.ones(65, 48), torch.ones(65)
@@ -41,9 +41,9 @@ def mean_square(x: torch.Tensor) -> torch.Tensor:
         (F.scaled_dot_product_attention, (Q, Q, Q), ["attention"]),
         (lambda x: x.cumsum(1), (X,), ["scan"]),
         (lambda x: x.flip(1).cumsum(1).flip(1), (X,), ["scan"]),
-        # A value of everything: blocks add up shares, a second launch joins them.
+        # A value of everything: blocks add up shares, a second launch joins them, once for all that read it.
         (mean_square, (X,), ["reduction", "reduction"]),
-        (lambda x: x - x.max(), (X,), ["reduction", "reduction"]),
+        (lambda x: x - x.max(), (X,), ["reduction", "reduction", "pointwise"]),
         # A scan whose result is read elsewhere goes to memory first.
         (lambda x: x.cumsum(1).sum(1), (X,), ["scan", "reduction"]),
         # Outputs of different axes are written by launches of their own.
@@ -141,6 +141,69 @@ def test_rows_that_fit_are_one_tile_and_long_ones_a_loop():
     assert Role.LOOP not in {item.role for item in short.variants[0].axes}
     (long,) = planned(lambda x: torch.softmax(x, -1), LONG).launches
     assert Role.LOOP in {item.role for item in long.variants[-1].axes}
+
+
+@pytest.mark.parametrize(
+    ("make", "widest"),
+    [
+        (lambda x: x.transpose(1, 2) + 1, 64),
+        # A bias of each channel: everything else runs along the pixels.
+        (lambda x: x + torch.arange(40.0)[:, None], 1024),
+    ],
+)
+def test_a_tile_is_square_where_two_axes_are_walked(make: Callable[..., object], widest: int):
+    ((variant,),) = [launch.variants for launch in planned(make, torch.ones(3, 40, 3000)).launches]
+    assert max(item.rule.cap for item in variant.axes if isinstance(item.rule, Cover)) == widest
+
+
+def test_many_blocks_read_a_value_and_not_its_shares():
+    plan = planned(lambda x: torch.softmax(x.flatten(), 0), X)
+    shared = {tensor for tensor in plan.workspaces if tensor.shape}
+    values = [store.value for store in plan.launches[-1].program.stores]
+    read = {node.tensor for node in postorder(values) if isinstance(node, Load)}
+    assert len(shared) == 2
+    assert not shared & read
+
+
+LONG_ROWS, LONG_COLUMNS = torch.ones(20, 4500), torch.ones(4500, 24)
+
+
+@pytest.mark.parametrize(
+    ("make", "inputs", "families"),
+    [
+        (lambda a, b: F.relu(a @ b), (LONG_ROWS, LONG_COLUMNS), ["contraction", "reduction"]),
+        (
+            lambda a, b: F.silu(a @ b) * (a @ b.flip(0)),
+            (LONG_ROWS, LONG_COLUMNS),
+            ["contraction", "reduction"],
+        ),
+        (lambda x: x.sum(0), (LONG_COLUMNS,), ["reduction", "reduction"]),
+        (lambda x: (x.sum(0), x.amax(0)), (LONG_COLUMNS,), ["reduction", "reduction"]),
+        # The sum, what joins it, the sum of squares, what joins that, and the normalisation.
+        (
+            lambda x: F.batch_norm(x, None, None, training=True),
+            (LONG_COLUMNS,),
+            ["reduction", "reduction", "reduction", "reduction", "pointwise"],
+        ),
+        # Enough blocks, short loops, or rows that are read again.
+        (lambda a, b: a @ b, (torch.ones(2048, 4500), torch.ones(4500, 2048)), ["contraction"]),
+        (lambda a, b: a @ b, (LONG_ROWS[:, :2000], LONG_COLUMNS[:2000]), ["contraction"]),
+        (lambda x: x.sum(0), (LONG_COLUMNS[:500],), ["reduction"]),
+        (lambda x: torch.softmax(x, 1), (torch.ones(3, 300000),), ["reduction"]),
+    ],
+)
+def test_few_blocks_with_many_steps_work_in_shares(
+    make: Callable[..., object], inputs: tuple[torch.Tensor, ...], families: list[str]
+):
+    assert families_of(planned(make, *inputs)) == families
+
+
+def test_shares_are_read_along_what_is_long():
+    # Two groups of channels: the store of a share runs along the groups, and the pixels are what is read.
+    scale = torch.ones(32)
+    plan = planned(lambda x, g: F.group_norm(x, 2, g, g), torch.ones(1, 32, 256, 256), scale)
+    shares = [launch.variants[0] for launch in plan.launches if "_shares" in launch.program.name]
+    assert [item.name for item in shares] == ["long_row", "long_row"]
 
 
 def test_a_workspace_lies_between_launches():

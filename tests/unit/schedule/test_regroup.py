@@ -113,3 +113,11 @@ def test_substitution_replaces_bound_axes_by_their_digits():
     assert [item.name for item in axes_of(split)][-2:] == ["high", "low"]
     (found,) = evaluate_program(split, {"x0": x_in}, {}, {})
     torch.testing.assert_close(found, x_in.sum(1))
+
+
+def test_a_merged_axis_indexes_the_dim_that_it_fills():
+    program = copy((b, s * D + d), shape=(B, S * D), out=(B, S, D))
+    whole, _ = merge_axes(program, axes_of(program)[1:], "row")
+    (load,) = [store.value for store in whole.stores]
+    assert isinstance(load, Load)
+    assert [str(item) for item in load.index] == ["b", "row"]

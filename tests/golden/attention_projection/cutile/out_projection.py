@@ -8,6 +8,69 @@ import torch
 import cuda.tile as ct
 
 
+@ct.kernel(occupancy=2)
+def out_projection_shares_kernel(
+    context,
+    out_weight,
+    partial_1,
+    B,
+    S,
+    D,
+    Dh,
+    H,
+    BLOCK_M: ct.Constant[int],
+    BLOCK_N: ct.Constant[int],
+    BLOCK_K: ct.Constant[int],
+    TMA_STORE: ct.Constant[bool],
+):
+    """Write partial_1[share, m, n]."""
+    block = ct.bid(0)
+    m_tiles = ct.cdiv(B*S, BLOCK_M)
+    n_tiles = ct.cdiv(D, BLOCK_N)
+    tile = block % (m_tiles * n_tiles)
+    block = block // (m_tiles * n_tiles)
+    # Blocks walk 8 rows of tiles at a time: those that run together share operands in L2.
+    first = tile // (8 * n_tiles) * 8
+    rows = min(m_tiles - first, 8)
+    m = first + tile % (8 * n_tiles) % rows
+    n = tile % (8 * n_tiles) // rows
+    share = block
+    acc = ct.zeros((BLOCK_M, BLOCK_N), dtype=ct.float32)
+    for k in range(share, ct.cdiv(Dh*H, BLOCK_K), ct.num_blocks(0) // (m_tiles * n_tiles)):
+        context_tile = ct.load(context, (m, k), (BLOCK_M, BLOCK_K), padding_mode=ct.PaddingMode.ZERO)
+        out_weight_tile = ct.load(out_weight, (k, n), (BLOCK_K, BLOCK_N), order=(1, 0), padding_mode=ct.PaddingMode.ZERO)
+        # 90: return F.linear(context.flatten(2), out_weight)
+        acc = ct.mma(context_tile, out_weight_tile, acc)
+    ct.store(partial_1, (share, m, n), acc.reshape((1, BLOCK_M, BLOCK_N)), allow_tma=TMA_STORE)
+
+
+@ct.kernel(occupancy=4)
+def out_projection_finish_kernel(
+    partial_1,
+    y,
+    B,
+    S,
+    D,
+    shares_1,
+    BLOCK_N: ct.Constant[int],
+    BLOCK_PART_1: ct.Constant[int],
+    TMA_STORE: ct.Constant[bool],
+):
+    """Write y[m // S, m % S, n]."""
+    block = ct.bid(0)
+    n_tiles = ct.cdiv(D, BLOCK_N)
+    n = block % n_tiles
+    block = block // n_tiles
+    m = block
+    total_lanes = ct.zeros((BLOCK_PART_1, BLOCK_N), dtype=ct.float32)
+    for part_1 in range(ct.cdiv(shares_1, BLOCK_PART_1)):
+        partial_1_tile = ct.load(partial_1, (part_1, m, n), (BLOCK_PART_1, 1, BLOCK_N), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_PART_1, BLOCK_N))
+        # 90: return F.linear(context.flatten(2), out_weight)
+        total_lanes = total_lanes + partial_1_tile
+    total = ct.sum(total_lanes, axis=0, keepdims=True)
+    ct.store(y, (m // S, m % S, n), total.astype(y.dtype).reshape((1, 1, BLOCK_N)), allow_tma=TMA_STORE)
+
+
 @ct.kernel(num_worker_warps=8)
 def out_projection_large_kernel(
     context,
@@ -33,13 +96,11 @@ def out_projection_large_kernel(
     m = first + tile % (8 * n_tiles) % rows
     n = tile % (8 * n_tiles) // rows
     acc = ct.zeros((BLOCK_M, BLOCK_N), dtype=ct.float32)
-    n_index = (n * BLOCK_N + ct.arange(BLOCK_N, dtype=ct.int32))[None, :]
     for k in range(ct.cdiv(Dh*H, BLOCK_K)):
         context_tile = ct.load(context, (m, k), (BLOCK_M, BLOCK_K), padding_mode=ct.PaddingMode.ZERO)
-        k_index = (k * BLOCK_K + ct.arange(BLOCK_K, dtype=ct.int32))[:, None]
-        out_weight_tile = ct.gather(out_weight, (n_index, Dh*(k_index // Dh) + k_index % Dh))
+        out_weight_tile = ct.load(out_weight, (k, n), (BLOCK_K, BLOCK_N), order=(1, 0), padding_mode=ct.PaddingMode.ZERO)
         # 90: return F.linear(context.flatten(2), out_weight)
-        acc = ct.mma(context_tile, ct.where(k_index < (Dh*H), out_weight_tile, 0.0), acc)
+        acc = ct.mma(context_tile, out_weight_tile, acc)
     ct.store(y, (m, n), acc.astype(y.dtype), allow_tma=TMA_STORE)
 
 
@@ -83,24 +144,42 @@ def _plan(context, out_weight):
     D = out_weight.shape[0]
     _expect("context", context, torch.float16, ("B", "S", "H", "Dh",), (B, S, H, Dh,))
     _expect("out_weight", out_weight, torch.float16, ("D", "Dh*H",), (D, Dh*H,))
-    if B*D*S >= 8650752:
-        BLOCK_M = max(16, min(128, _cover(B*S)))
-        BLOCK_N = max(16, min(256, _cover(D)))
-        BLOCK_K = max(16, min(64, _cover(Dh*H)))
-        grid = (ct.cdiv(B*S, BLOCK_M) * ct.cdiv(D, BLOCK_N), 1, 1)
-        kernel = out_projection_large_kernel
-        TMA_STORE = (2*B*D*S) % 16 == 0
-        constants = (B, S, D, Dh, H, BLOCK_M, BLOCK_N, BLOCK_K, TMA_STORE)
-    else:
+    shares_1 = min(264 // (max(((-B*S) // 128)*((-D) // 128), 1)), Dh*H // 1024)
+    if shares_1 >= 4:
         BLOCK_M = max(16, min(128, _cover(B*S)))
         BLOCK_N = max(16, min(128, _cover(D)))
         BLOCK_K = max(16, min(64, _cover(Dh*H)))
-        grid = (ct.cdiv(B*S, BLOCK_M) * ct.cdiv(D, BLOCK_N), 1, 1)
-        kernel = out_projection_small_kernel
+        grid_1 = (shares_1 * ct.cdiv(B*S, BLOCK_M) * ct.cdiv(D, BLOCK_N), 1, 1)
+        kernel_1 = out_projection_shares_kernel
+        TMA_STORE = (4*B*D*S*shares_1) % 16 == 0
+        constants_1 = (B, S, D, Dh, H, BLOCK_M, BLOCK_N, BLOCK_K, TMA_STORE)
+        BLOCK_N = min(128, _cover(D))
+        BLOCK_PART_1 = min(_cover(shares_1), max(1, 2048 // BLOCK_N))
+        grid_2 = ((B*S) * ct.cdiv(D, BLOCK_N), 1, 1)
+        kernel_2 = out_projection_finish_kernel
         TMA_STORE = (2*B*D*S) % 16 == 0
-        constants = (B, S, D, Dh, H, BLOCK_M, BLOCK_N, BLOCK_K, TMA_STORE)
+        constants_2 = (B, S, D, shares_1, BLOCK_N, BLOCK_PART_1, TMA_STORE)
+        grid_3 = kernel_3 = constants_3 = None
+    else:
+        if B*D*S >= 8650752:
+            BLOCK_M = max(16, min(128, _cover(B*S)))
+            BLOCK_N = max(16, min(256, _cover(D)))
+            BLOCK_K = max(16, min(64, _cover(Dh*H)))
+            grid_3 = (ct.cdiv(B*S, BLOCK_M) * ct.cdiv(D, BLOCK_N), 1, 1)
+            kernel_3 = out_projection_large_kernel
+            TMA_STORE = (2*B*D*S) % 16 == 0
+            constants_3 = (B, S, D, Dh, H, BLOCK_M, BLOCK_N, BLOCK_K, TMA_STORE)
+        else:
+            BLOCK_M = max(16, min(128, _cover(B*S)))
+            BLOCK_N = max(16, min(128, _cover(D)))
+            BLOCK_K = max(16, min(64, _cover(Dh*H)))
+            grid_3 = (ct.cdiv(B*S, BLOCK_M) * ct.cdiv(D, BLOCK_N), 1, 1)
+            kernel_3 = out_projection_small_kernel
+            TMA_STORE = (2*B*D*S) % 16 == 0
+            constants_3 = (B, S, D, Dh, H, BLOCK_M, BLOCK_N, BLOCK_K, TMA_STORE)
+        grid_1 = kernel_1 = constants_1 = grid_2 = kernel_2 = constants_2 = None
     device = context.device
-    return device, B, S, H, Dh, D, grid, kernel, constants
+    return device, B, S, H, Dh, D, shares_1, grid_1, kernel_1, constants_1, grid_2, kernel_2, constants_2, grid_3, kernel_3, constants_3
 
 
 def plan_for(context, out_weight):
@@ -114,16 +193,23 @@ def plan_for(context, out_weight):
 
 def allocate(plan):
     """Return the outputs, not yet written."""
-    device, B, S, H, Dh, D, grid, kernel, constants = plan
+    device, B, S, H, Dh, D, shares_1, grid_1, kernel_1, constants_1, grid_2, kernel_2, constants_2, grid_3, kernel_3, constants_3 = plan
     y = torch.empty((B, S, D), dtype=torch.float16, device=device)
     return (y,)
 
 
 def steps(plan, context, out_weight, y):
     """Return the launches that write the outputs: grid, kernel and arguments of each, in order."""
-    device, B, S, H, Dh, D, grid, kernel, constants = plan
-    step = (grid, kernel, (context.reshape(B*S, Dh*H), out_weight, y.reshape(B*S, D), *constants))
-    return (step,)
+    device, B, S, H, Dh, D, shares_1, grid_1, kernel_1, constants_1, grid_2, kernel_2, constants_2, grid_3, kernel_3, constants_3 = plan
+    if grid_1 is not None:
+        partial_1 = torch.empty((shares_1, B*S, D), dtype=torch.float32, device=device)
+        step_1 = (grid_1, kernel_1, (context.reshape(B*S, Dh*H), out_weight, partial_1, *constants_1))
+        step_2 = (grid_2, kernel_2, (partial_1, y, *constants_2))
+        path_1 = (step_1, step_2,)
+    else:
+        step_3 = (grid_3, kernel_3, (context.reshape(B*S, Dh*H), out_weight, y.reshape(B*S, D), *constants_3))
+        path_1 = (step_3,)
+    return (*path_1,)
 
 
 def launch(context, out_weight):

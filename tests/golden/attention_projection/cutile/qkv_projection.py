@@ -8,6 +8,70 @@ import torch
 import cuda.tile as ct
 
 
+@ct.kernel(occupancy=2)
+def qkv_projection_shares_kernel(
+    x,
+    qkv_weight,
+    partial_1,
+    B,
+    S,
+    Dh,
+    H,
+    D,
+    BLOCK_M: ct.Constant[int],
+    BLOCK_N: ct.Constant[int],
+    BLOCK_K: ct.Constant[int],
+    TMA_STORE: ct.Constant[bool],
+):
+    """Write partial_1[share, m, n]."""
+    block = ct.bid(0)
+    m_tiles = ct.cdiv(B*S, BLOCK_M)
+    n_tiles = ct.cdiv(3*Dh*H, BLOCK_N)
+    tile = block % (m_tiles * n_tiles)
+    block = block // (m_tiles * n_tiles)
+    # Blocks walk 8 rows of tiles at a time: those that run together share operands in L2.
+    first = tile // (8 * n_tiles) * 8
+    rows = min(m_tiles - first, 8)
+    m = first + tile % (8 * n_tiles) % rows
+    n = tile % (8 * n_tiles) // rows
+    share = block
+    acc = ct.zeros((BLOCK_M, BLOCK_N), dtype=ct.float32)
+    for k in range(share, ct.cdiv(D, BLOCK_K), ct.num_blocks(0) // (m_tiles * n_tiles)):
+        x_tile = ct.load(x, (m, k), (BLOCK_M, BLOCK_K), padding_mode=ct.PaddingMode.ZERO)
+        qkv_weight_tile = ct.load(qkv_weight, (k, n), (BLOCK_K, BLOCK_N), order=(1, 0), padding_mode=ct.PaddingMode.ZERO)
+        # 33: qkv = F.linear(x, qkv_weight.flatten(0, 2))
+        acc = ct.mma(x_tile, qkv_weight_tile, acc)
+    ct.store(partial_1, (share, m, n), acc.reshape((1, BLOCK_M, BLOCK_N)), allow_tma=TMA_STORE)
+
+
+@ct.kernel(occupancy=4)
+def qkv_projection_finish_kernel(
+    partial_1,
+    qkv,
+    B,
+    S,
+    Dh,
+    H,
+    shares_1,
+    BLOCK_N: ct.Constant[int],
+    BLOCK_PART_1: ct.Constant[int],
+    TMA_STORE: ct.Constant[bool],
+):
+    """Write qkv[m // S, m % S, n // (Dh*H), n // Dh % H, n % Dh]."""
+    block = ct.bid(0)
+    n_tiles = ct.cdiv(3*Dh*H, BLOCK_N)
+    n = block % n_tiles
+    block = block // n_tiles
+    m = block
+    qkv_lanes = ct.zeros((BLOCK_PART_1, BLOCK_N), dtype=ct.float32)
+    for part_1 in range(ct.cdiv(shares_1, BLOCK_PART_1)):
+        partial_1_tile = ct.load(partial_1, (part_1, m, n), (BLOCK_PART_1, 1, BLOCK_N), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_PART_1, BLOCK_N))
+        # 33: qkv = F.linear(x, qkv_weight.flatten(0, 2))
+        qkv_lanes = qkv_lanes + partial_1_tile
+    qkv_2 = ct.sum(qkv_lanes, axis=0, keepdims=True)
+    ct.store(qkv, (m // S, m % S, n), qkv_2.astype(qkv.dtype).reshape((1, 1, BLOCK_N)), allow_tma=TMA_STORE)
+
+
 @ct.kernel(num_worker_warps=8)
 def qkv_projection_large_kernel(
     x,
@@ -81,24 +145,42 @@ def _plan(x, qkv_weight):
     Dh = qkv_weight.shape[2]
     _expect("x", x, torch.float16, ("B", "S", "D",), (B, S, D,))
     _expect("qkv_weight", qkv_weight, torch.float16, ("3", "H", "Dh", "D",), (3, H, Dh, D,))
-    if 3*B*Dh*H*S >= 8650752:
-        BLOCK_M = max(16, min(128, _cover(B*S)))
-        BLOCK_N = max(16, min(256, _cover(3*Dh*H)))
-        BLOCK_K = max(16, min(64, _cover(D)))
-        grid = (ct.cdiv(B*S, BLOCK_M) * ct.cdiv(3*Dh*H, BLOCK_N), 1, 1)
-        kernel = qkv_projection_large_kernel
-        TMA_STORE = (6*B*Dh*H*S) % 16 == 0
-        constants = (B, S, Dh, H, D, BLOCK_M, BLOCK_N, BLOCK_K, TMA_STORE)
-    else:
+    shares_1 = min(264 // (max(((-3*Dh*H) // 128)*((-B*S) // 128), 1)), D // 1024)
+    if shares_1 >= 4:
         BLOCK_M = max(16, min(128, _cover(B*S)))
         BLOCK_N = max(16, min(128, _cover(3*Dh*H)))
         BLOCK_K = max(16, min(64, _cover(D)))
-        grid = (ct.cdiv(B*S, BLOCK_M) * ct.cdiv(3*Dh*H, BLOCK_N), 1, 1)
-        kernel = qkv_projection_small_kernel
+        grid_1 = (shares_1 * ct.cdiv(B*S, BLOCK_M) * ct.cdiv(3*Dh*H, BLOCK_N), 1, 1)
+        kernel_1 = qkv_projection_shares_kernel
+        TMA_STORE = (12*B*Dh*H*S*shares_1) % 16 == 0
+        constants_1 = (B, S, Dh, H, D, BLOCK_M, BLOCK_N, BLOCK_K, TMA_STORE)
+        BLOCK_N = min(128, _cover(3*Dh*H))
+        BLOCK_PART_1 = min(_cover(shares_1), max(1, 2048 // BLOCK_N))
+        grid_2 = ((B*S) * ct.cdiv(3*Dh*H, BLOCK_N), 1, 1)
+        kernel_2 = qkv_projection_finish_kernel
         TMA_STORE = (6*B*Dh*H*S) % 16 == 0
-        constants = (B, S, Dh, H, D, BLOCK_M, BLOCK_N, BLOCK_K, TMA_STORE)
+        constants_2 = (B, S, Dh, H, shares_1, BLOCK_N, BLOCK_PART_1, TMA_STORE)
+        grid_3 = kernel_3 = constants_3 = None
+    else:
+        if 3*B*Dh*H*S >= 8650752:
+            BLOCK_M = max(16, min(128, _cover(B*S)))
+            BLOCK_N = max(16, min(256, _cover(3*Dh*H)))
+            BLOCK_K = max(16, min(64, _cover(D)))
+            grid_3 = (ct.cdiv(B*S, BLOCK_M) * ct.cdiv(3*Dh*H, BLOCK_N), 1, 1)
+            kernel_3 = qkv_projection_large_kernel
+            TMA_STORE = (6*B*Dh*H*S) % 16 == 0
+            constants_3 = (B, S, Dh, H, D, BLOCK_M, BLOCK_N, BLOCK_K, TMA_STORE)
+        else:
+            BLOCK_M = max(16, min(128, _cover(B*S)))
+            BLOCK_N = max(16, min(128, _cover(3*Dh*H)))
+            BLOCK_K = max(16, min(64, _cover(D)))
+            grid_3 = (ct.cdiv(B*S, BLOCK_M) * ct.cdiv(3*Dh*H, BLOCK_N), 1, 1)
+            kernel_3 = qkv_projection_small_kernel
+            TMA_STORE = (6*B*Dh*H*S) % 16 == 0
+            constants_3 = (B, S, Dh, H, D, BLOCK_M, BLOCK_N, BLOCK_K, TMA_STORE)
+        grid_1 = kernel_1 = constants_1 = grid_2 = kernel_2 = constants_2 = None
     device = x.device
-    return device, B, S, D, H, Dh, grid, kernel, constants
+    return device, B, S, D, H, Dh, shares_1, grid_1, kernel_1, constants_1, grid_2, kernel_2, constants_2, grid_3, kernel_3, constants_3
 
 
 def plan_for(x, qkv_weight):
@@ -112,16 +194,23 @@ def plan_for(x, qkv_weight):
 
 def allocate(plan):
     """Return the outputs, not yet written."""
-    device, B, S, D, H, Dh, grid, kernel, constants = plan
+    device, B, S, D, H, Dh, shares_1, grid_1, kernel_1, constants_1, grid_2, kernel_2, constants_2, grid_3, kernel_3, constants_3 = plan
     qkv = torch.empty((B, S, 3, H, Dh), dtype=torch.float16, device=device)
     return (qkv,)
 
 
 def steps(plan, x, qkv_weight, qkv):
     """Return the launches that write the outputs: grid, kernel and arguments of each, in order."""
-    device, B, S, D, H, Dh, grid, kernel, constants = plan
-    step = (grid, kernel, (x.reshape(B*S, D), qkv_weight.reshape(3*Dh*H, D), qkv.reshape(B*S, 3*Dh*H), *constants))
-    return (step,)
+    device, B, S, D, H, Dh, shares_1, grid_1, kernel_1, constants_1, grid_2, kernel_2, constants_2, grid_3, kernel_3, constants_3 = plan
+    if grid_1 is not None:
+        partial_1 = torch.empty((shares_1, B*S, 3*Dh*H), dtype=torch.float32, device=device)
+        step_1 = (grid_1, kernel_1, (x.reshape(B*S, D), qkv_weight.reshape(3*Dh*H, D), partial_1, *constants_1))
+        step_2 = (grid_2, kernel_2, (partial_1, qkv.reshape(B, S, 3*Dh*H), *constants_2))
+        path_1 = (step_1, step_2,)
+    else:
+        step_3 = (grid_3, kernel_3, (x.reshape(B*S, D), qkv_weight.reshape(3*Dh*H, D), qkv.reshape(B*S, 3*Dh*H), *constants_3))
+        path_1 = (step_3,)
+    return (*path_1,)
 
 
 def launch(x, qkv_weight):

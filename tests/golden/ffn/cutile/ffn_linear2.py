@@ -8,6 +8,70 @@ import torch
 import cuda.tile as ct
 
 
+@ct.kernel(occupancy=2)
+def ffn_linear2_shares_kernel(
+    x,
+    weight2,
+    partial_1,
+    B,
+    S,
+    D,
+    D_ff,
+    BLOCK_M: ct.Constant[int],
+    BLOCK_N: ct.Constant[int],
+    BLOCK_K: ct.Constant[int],
+    TMA_STORE: ct.Constant[bool],
+):
+    """Write partial_1[share, m, n]."""
+    block = ct.bid(0)
+    m_tiles = ct.cdiv(B*S, BLOCK_M)
+    n_tiles = ct.cdiv(D, BLOCK_N)
+    tile = block % (m_tiles * n_tiles)
+    block = block // (m_tiles * n_tiles)
+    # Blocks walk 8 rows of tiles at a time: those that run together share operands in L2.
+    first = tile // (8 * n_tiles) * 8
+    rows = min(m_tiles - first, 8)
+    m = first + tile % (8 * n_tiles) % rows
+    n = tile % (8 * n_tiles) // rows
+    share = block
+    acc = ct.zeros((BLOCK_M, BLOCK_N), dtype=ct.float32)
+    for k in range(share, ct.cdiv(D_ff, BLOCK_K), ct.num_blocks(0) // (m_tiles * n_tiles)):
+        x_tile = ct.load(x, (m, k), (BLOCK_M, BLOCK_K), padding_mode=ct.PaddingMode.ZERO)
+        weight2_tile = ct.load(weight2, (k, n), (BLOCK_K, BLOCK_N), padding_mode=ct.PaddingMode.ZERO)
+        # 51: return x @ weight2 + bias2
+        acc = ct.mma(x_tile, weight2_tile, acc)
+    ct.store(partial_1, (share, m, n), acc.reshape((1, BLOCK_M, BLOCK_N)), allow_tma=TMA_STORE)
+
+
+@ct.kernel(occupancy=4)
+def ffn_linear2_finish_kernel(
+    partial_1,
+    bias2,
+    y,
+    B,
+    S,
+    D,
+    shares_1,
+    BLOCK_N: ct.Constant[int],
+    BLOCK_PART_1: ct.Constant[int],
+    TMA_STORE: ct.Constant[bool],
+):
+    """Write y[m // S, m % S, n]."""
+    block = ct.bid(0)
+    n_tiles = ct.cdiv(D, BLOCK_N)
+    n = block % n_tiles
+    block = block // n_tiles
+    m = block
+    total_lanes = ct.zeros((BLOCK_PART_1, BLOCK_N), dtype=ct.float32)
+    for part_1 in range(ct.cdiv(shares_1, BLOCK_PART_1)):
+        partial_1_tile = ct.load(partial_1, (part_1, m, n), (BLOCK_PART_1, 1, BLOCK_N), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_PART_1, BLOCK_N))
+        # 51: return x @ weight2 + bias2
+        total_lanes = total_lanes + partial_1_tile
+    total = ct.sum(total_lanes, axis=0, keepdims=True)
+    bias2_tile = ct.load(bias2, (n,), (BLOCK_N,), padding_mode=ct.PaddingMode.ZERO).reshape((1, BLOCK_N))
+    ct.store(y, (m // S, m % S, n), (total + bias2_tile.astype(ct.float32)).astype(y.dtype).reshape((1, 1, BLOCK_N)), allow_tma=TMA_STORE)
+
+
 @ct.kernel(num_worker_warps=8)
 def ffn_linear2_large_kernel(
     x,
@@ -84,24 +148,42 @@ def _plan(x, weight2, bias2):
     _expect("x", x, torch.float16, ("B", "S", "D_ff",), (B, S, D_ff,))
     _expect("weight2", weight2, torch.float16, ("D_ff", "D",), (D_ff, D,))
     _expect("bias2", bias2, torch.float16, ("D",), (D,))
-    if B*D*S >= 8650752:
-        BLOCK_M = max(16, min(128, _cover(B*S)))
-        BLOCK_N = max(16, min(256, _cover(D)))
-        BLOCK_K = max(16, min(64, _cover(D_ff)))
-        grid = (ct.cdiv(B*S, BLOCK_M) * ct.cdiv(D, BLOCK_N), 1, 1)
-        kernel = ffn_linear2_large_kernel
-        TMA_STORE = (2*B*D*S) % 16 == 0
-        constants = (B, S, D, D_ff, BLOCK_M, BLOCK_N, BLOCK_K, TMA_STORE)
-    else:
+    shares_1 = min(264 // (max(((-B*S) // 128)*((-D) // 128), 1)), D_ff // 1024)
+    if shares_1 >= 4:
         BLOCK_M = max(16, min(128, _cover(B*S)))
         BLOCK_N = max(16, min(128, _cover(D)))
         BLOCK_K = max(16, min(64, _cover(D_ff)))
-        grid = (ct.cdiv(B*S, BLOCK_M) * ct.cdiv(D, BLOCK_N), 1, 1)
-        kernel = ffn_linear2_small_kernel
+        grid_1 = (shares_1 * ct.cdiv(B*S, BLOCK_M) * ct.cdiv(D, BLOCK_N), 1, 1)
+        kernel_1 = ffn_linear2_shares_kernel
+        TMA_STORE = (4*B*D*S*shares_1) % 16 == 0
+        constants_1 = (B, S, D, D_ff, BLOCK_M, BLOCK_N, BLOCK_K, TMA_STORE)
+        BLOCK_N = min(128, _cover(D))
+        BLOCK_PART_1 = min(_cover(shares_1), max(1, 2048 // BLOCK_N))
+        grid_2 = ((B*S) * ct.cdiv(D, BLOCK_N), 1, 1)
+        kernel_2 = ffn_linear2_finish_kernel
         TMA_STORE = (2*B*D*S) % 16 == 0
-        constants = (B, S, D, D_ff, BLOCK_M, BLOCK_N, BLOCK_K, TMA_STORE)
+        constants_2 = (B, S, D, shares_1, BLOCK_N, BLOCK_PART_1, TMA_STORE)
+        grid_3 = kernel_3 = constants_3 = None
+    else:
+        if B*D*S >= 8650752:
+            BLOCK_M = max(16, min(128, _cover(B*S)))
+            BLOCK_N = max(16, min(256, _cover(D)))
+            BLOCK_K = max(16, min(64, _cover(D_ff)))
+            grid_3 = (ct.cdiv(B*S, BLOCK_M) * ct.cdiv(D, BLOCK_N), 1, 1)
+            kernel_3 = ffn_linear2_large_kernel
+            TMA_STORE = (2*B*D*S) % 16 == 0
+            constants_3 = (B, S, D, D_ff, BLOCK_M, BLOCK_N, BLOCK_K, TMA_STORE)
+        else:
+            BLOCK_M = max(16, min(128, _cover(B*S)))
+            BLOCK_N = max(16, min(128, _cover(D)))
+            BLOCK_K = max(16, min(64, _cover(D_ff)))
+            grid_3 = (ct.cdiv(B*S, BLOCK_M) * ct.cdiv(D, BLOCK_N), 1, 1)
+            kernel_3 = ffn_linear2_small_kernel
+            TMA_STORE = (2*B*D*S) % 16 == 0
+            constants_3 = (B, S, D, D_ff, BLOCK_M, BLOCK_N, BLOCK_K, TMA_STORE)
+        grid_1 = kernel_1 = constants_1 = grid_2 = kernel_2 = constants_2 = None
     device = x.device
-    return device, B, S, D_ff, D, grid, kernel, constants
+    return device, B, S, D_ff, D, shares_1, grid_1, kernel_1, constants_1, grid_2, kernel_2, constants_2, grid_3, kernel_3, constants_3
 
 
 def plan_for(x, weight2, bias2):
@@ -115,16 +197,23 @@ def plan_for(x, weight2, bias2):
 
 def allocate(plan):
     """Return the outputs, not yet written."""
-    device, B, S, D_ff, D, grid, kernel, constants = plan
+    device, B, S, D_ff, D, shares_1, grid_1, kernel_1, constants_1, grid_2, kernel_2, constants_2, grid_3, kernel_3, constants_3 = plan
     y = torch.empty((B, S, D), dtype=torch.float16, device=device)
     return (y,)
 
 
 def steps(plan, x, weight2, bias2, y):
     """Return the launches that write the outputs: grid, kernel and arguments of each, in order."""
-    device, B, S, D_ff, D, grid, kernel, constants = plan
-    step = (grid, kernel, (x.reshape(B*S, D_ff), weight2, bias2, y.reshape(B*S, D), *constants))
-    return (step,)
+    device, B, S, D_ff, D, shares_1, grid_1, kernel_1, constants_1, grid_2, kernel_2, constants_2, grid_3, kernel_3, constants_3 = plan
+    if grid_1 is not None:
+        partial_1 = torch.empty((shares_1, B*S, D), dtype=torch.float32, device=device)
+        step_1 = (grid_1, kernel_1, (x.reshape(B*S, D_ff), weight2, partial_1, *constants_1))
+        step_2 = (grid_2, kernel_2, (partial_1, bias2, y, *constants_2))
+        path_1 = (step_1, step_2,)
+    else:
+        step_3 = (grid_3, kernel_3, (x.reshape(B*S, D_ff), weight2, bias2, y.reshape(B*S, D), *constants_3))
+        path_1 = (step_3,)
+    return (*path_1,)
 
 
 def launch(x, weight2, bias2):

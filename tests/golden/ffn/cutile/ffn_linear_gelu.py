@@ -10,7 +10,7 @@ import cuda.tile as ct
 
 
 def erf(x):
-    """Error function: x + x*P(x^2) inside [-1, 1], 1 - e^-Q(|x|) outside, within 2 units in the last place."""
+    """Error function: x + x*P(x^2) inside [-1, 1], 1 - 2^-Q(|x|) outside, within 2 units in the last place."""
     a = ct.abs(x)
     s = x * x
     p = 7.87587487e-05 * s - 0.00080168643
@@ -19,17 +19,85 @@ def erf(x):
     p = p * s + 0.112835944
     p = p * s - 0.37612626
     p = p * s + 0.128379166
-    t = ct.minimum(a, 4.0)
-    q = -1.6371514e-06 * t + 4.60580413e-05
-    q = q * t - 0.00059680565
-    q = q * t + 0.0047595962
-    q = q * t - 0.0264211353
-    q = q * t + 0.110080086
-    q = q * t + 0.631826043
-    q = q * t + 1.13023341
-    q = q * t - 0.00032013806
-    tail = 1.0 - ct.exp(-q)
-    return ct.where(a < 1.0, x + x * p, ct.where(x < 0.0, -tail, ct.where(ct.isnan(x), x, tail)))
+    t = ct.minimum(a, 4.0, propagate_nan=True)
+    q = -2.36191022e-06 * t + 6.64477047e-05
+    q = q * t - 0.000861008535
+    q = q * t + 0.006866646
+    q = q * t - 0.0381176397
+    q = q * t + 0.158812001
+    q = q * t + 0.911532283
+    q = q * t + 1.63058209
+    q = q * t - 0.000461861579
+    tail = 1.0 - ct.exp2(-q, flush_to_zero=True)
+    return ct.where(a < 1.0, x + x * p, ct.where(x < 0.0, -tail, tail))
+
+
+@ct.kernel(occupancy=2)
+def ffn_linear_gelu_shares_kernel(
+    x,
+    weight1,
+    partial_1,
+    B,
+    S,
+    D_ff,
+    D,
+    BLOCK_M: ct.Constant[int],
+    BLOCK_N: ct.Constant[int],
+    BLOCK_K: ct.Constant[int],
+    TMA_STORE: ct.Constant[bool],
+):
+    """Write partial_1[share, m, n]."""
+    block = ct.bid(0)
+    m_tiles = ct.cdiv(B*S, BLOCK_M)
+    n_tiles = ct.cdiv(D_ff, BLOCK_N)
+    tile = block % (m_tiles * n_tiles)
+    block = block // (m_tiles * n_tiles)
+    # Blocks walk 8 rows of tiles at a time: those that run together share operands in L2.
+    first = tile // (8 * n_tiles) * 8
+    rows = min(m_tiles - first, 8)
+    m = first + tile % (8 * n_tiles) % rows
+    n = tile % (8 * n_tiles) // rows
+    share = block
+    acc = ct.zeros((BLOCK_M, BLOCK_N), dtype=ct.float32)
+    for k in range(share, ct.cdiv(D, BLOCK_K), ct.num_blocks(0) // (m_tiles * n_tiles)):
+        x_tile = ct.load(x, (m, k), (BLOCK_M, BLOCK_K), padding_mode=ct.PaddingMode.ZERO)
+        weight1_tile = ct.load(weight1, (k, n), (BLOCK_K, BLOCK_N), padding_mode=ct.PaddingMode.ZERO)
+        # 26: y = x @ weight1 + bias1
+        acc = ct.mma(x_tile, weight1_tile, acc)
+    ct.store(partial_1, (share, m, n), acc.reshape((1, BLOCK_M, BLOCK_N)), allow_tma=TMA_STORE)
+
+
+@ct.kernel(occupancy=4)
+def ffn_linear_gelu_finish_kernel(
+    partial_1,
+    bias1,
+    y,
+    B,
+    S,
+    D_ff,
+    shares_1,
+    BLOCK_N: ct.Constant[int],
+    BLOCK_PART_1: ct.Constant[int],
+    TMA_STORE: ct.Constant[bool],
+):
+    """Write y[m // S, m % S, n]."""
+    block = ct.bid(0)
+    n_tiles = ct.cdiv(D_ff, BLOCK_N)
+    n = block % n_tiles
+    block = block // n_tiles
+    m = block
+    total_lanes = ct.zeros((BLOCK_PART_1, BLOCK_N), dtype=ct.float32)
+    for part_1 in range(ct.cdiv(shares_1, BLOCK_PART_1)):
+        partial_1_tile = ct.load(partial_1, (part_1, m, n), (BLOCK_PART_1, 1, BLOCK_N), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_PART_1, BLOCK_N))
+        # 26: y = x @ weight1 + bias1
+        total_lanes = total_lanes + partial_1_tile
+    total = ct.sum(total_lanes, axis=0, keepdims=True)
+    bias1_tile = ct.load(bias1, (n,), (BLOCK_N,), padding_mode=ct.PaddingMode.ZERO).reshape((1, BLOCK_N))
+    # 26: y = x @ weight1 + bias1
+    y_2 = total + bias1_tile.astype(ct.float32)
+    # 27: y = F.gelu(y)
+    y_3 = 0.5 * y_2 * (1.0 + erf(y_2 * 0.7071067811865476))
+    ct.store(y, (m // S, m % S, n), y_3.astype(y.dtype).reshape((1, 1, BLOCK_N)), allow_tma=TMA_STORE)
 
 
 @ct.kernel(num_worker_warps=8)
@@ -112,24 +180,42 @@ def _plan(x, weight1, bias1):
     _expect("x", x, torch.float16, ("B", "S", "D",), (B, S, D,))
     _expect("weight1", weight1, torch.float16, ("D", "D_ff",), (D, D_ff,))
     _expect("bias1", bias1, torch.float16, ("D_ff",), (D_ff,))
-    if B*D_ff*S >= 8650752:
-        BLOCK_M = max(16, min(128, _cover(B*S)))
-        BLOCK_N = max(16, min(256, _cover(D_ff)))
-        BLOCK_K = max(16, min(64, _cover(D)))
-        grid = (ct.cdiv(B*S, BLOCK_M) * ct.cdiv(D_ff, BLOCK_N), 1, 1)
-        kernel = ffn_linear_gelu_large_kernel
-        TMA_STORE = (2*B*D_ff*S) % 16 == 0
-        constants = (B, S, D_ff, D, BLOCK_M, BLOCK_N, BLOCK_K, TMA_STORE)
-    else:
+    shares_1 = min(264 // (max(((-B*S) // 128)*((-D_ff) // 128), 1)), D // 1024)
+    if shares_1 >= 4:
         BLOCK_M = max(16, min(128, _cover(B*S)))
         BLOCK_N = max(16, min(128, _cover(D_ff)))
         BLOCK_K = max(16, min(64, _cover(D)))
-        grid = (ct.cdiv(B*S, BLOCK_M) * ct.cdiv(D_ff, BLOCK_N), 1, 1)
-        kernel = ffn_linear_gelu_small_kernel
+        grid_1 = (shares_1 * ct.cdiv(B*S, BLOCK_M) * ct.cdiv(D_ff, BLOCK_N), 1, 1)
+        kernel_1 = ffn_linear_gelu_shares_kernel
+        TMA_STORE = (4*B*D_ff*S*shares_1) % 16 == 0
+        constants_1 = (B, S, D_ff, D, BLOCK_M, BLOCK_N, BLOCK_K, TMA_STORE)
+        BLOCK_N = min(128, _cover(D_ff))
+        BLOCK_PART_1 = min(_cover(shares_1), max(1, 2048 // BLOCK_N))
+        grid_2 = ((B*S) * ct.cdiv(D_ff, BLOCK_N), 1, 1)
+        kernel_2 = ffn_linear_gelu_finish_kernel
         TMA_STORE = (2*B*D_ff*S) % 16 == 0
-        constants = (B, S, D_ff, D, BLOCK_M, BLOCK_N, BLOCK_K, TMA_STORE)
+        constants_2 = (B, S, D_ff, shares_1, BLOCK_N, BLOCK_PART_1, TMA_STORE)
+        grid_3 = kernel_3 = constants_3 = None
+    else:
+        if B*D_ff*S >= 8650752:
+            BLOCK_M = max(16, min(128, _cover(B*S)))
+            BLOCK_N = max(16, min(256, _cover(D_ff)))
+            BLOCK_K = max(16, min(64, _cover(D)))
+            grid_3 = (ct.cdiv(B*S, BLOCK_M) * ct.cdiv(D_ff, BLOCK_N), 1, 1)
+            kernel_3 = ffn_linear_gelu_large_kernel
+            TMA_STORE = (2*B*D_ff*S) % 16 == 0
+            constants_3 = (B, S, D_ff, D, BLOCK_M, BLOCK_N, BLOCK_K, TMA_STORE)
+        else:
+            BLOCK_M = max(16, min(128, _cover(B*S)))
+            BLOCK_N = max(16, min(128, _cover(D_ff)))
+            BLOCK_K = max(16, min(64, _cover(D)))
+            grid_3 = (ct.cdiv(B*S, BLOCK_M) * ct.cdiv(D_ff, BLOCK_N), 1, 1)
+            kernel_3 = ffn_linear_gelu_small_kernel
+            TMA_STORE = (2*B*D_ff*S) % 16 == 0
+            constants_3 = (B, S, D_ff, D, BLOCK_M, BLOCK_N, BLOCK_K, TMA_STORE)
+        grid_1 = kernel_1 = constants_1 = grid_2 = kernel_2 = constants_2 = None
     device = x.device
-    return device, B, S, D, D_ff, grid, kernel, constants
+    return device, B, S, D, D_ff, shares_1, grid_1, kernel_1, constants_1, grid_2, kernel_2, constants_2, grid_3, kernel_3, constants_3
 
 
 def plan_for(x, weight1, bias1):
@@ -143,16 +229,23 @@ def plan_for(x, weight1, bias1):
 
 def allocate(plan):
     """Return the outputs, not yet written."""
-    device, B, S, D, D_ff, grid, kernel, constants = plan
+    device, B, S, D, D_ff, shares_1, grid_1, kernel_1, constants_1, grid_2, kernel_2, constants_2, grid_3, kernel_3, constants_3 = plan
     y = torch.empty((B, S, D_ff), dtype=torch.float16, device=device)
     return (y,)
 
 
 def steps(plan, x, weight1, bias1, y):
     """Return the launches that write the outputs: grid, kernel and arguments of each, in order."""
-    device, B, S, D, D_ff, grid, kernel, constants = plan
-    step = (grid, kernel, (x.reshape(B*S, D), weight1, bias1, y.reshape(B*S, D_ff), *constants))
-    return (step,)
+    device, B, S, D, D_ff, shares_1, grid_1, kernel_1, constants_1, grid_2, kernel_2, constants_2, grid_3, kernel_3, constants_3 = plan
+    if grid_1 is not None:
+        partial_1 = torch.empty((shares_1, B*S, D_ff), dtype=torch.float32, device=device)
+        step_1 = (grid_1, kernel_1, (x.reshape(B*S, D), weight1, partial_1, *constants_1))
+        step_2 = (grid_2, kernel_2, (partial_1, bias1, y, *constants_2))
+        path_1 = (step_1, step_2,)
+    else:
+        step_3 = (grid_3, kernel_3, (x.reshape(B*S, D), weight1, bias1, y.reshape(B*S, D_ff), *constants_3))
+        path_1 = (step_3,)
+    return (*path_1,)
 
 
 def launch(x, weight1, bias1):

@@ -8,6 +8,70 @@ import torch
 import cuda.tile as ct
 
 
+@ct.kernel(occupancy=2)
+def down_residual_shares_kernel(
+    a,
+    down_weight,
+    partial_1,
+    B,
+    S,
+    D,
+    D_ff,
+    BLOCK_M: ct.Constant[int],
+    BLOCK_N: ct.Constant[int],
+    BLOCK_K: ct.Constant[int],
+    TMA_STORE: ct.Constant[bool],
+):
+    """Write partial_1[share, m, n]."""
+    block = ct.bid(0)
+    m_tiles = ct.cdiv(B*S, BLOCK_M)
+    n_tiles = ct.cdiv(D, BLOCK_N)
+    tile = block % (m_tiles * n_tiles)
+    block = block // (m_tiles * n_tiles)
+    # Blocks walk 8 rows of tiles at a time: those that run together share operands in L2.
+    first = tile // (8 * n_tiles) * 8
+    rows = min(m_tiles - first, 8)
+    m = first + tile % (8 * n_tiles) % rows
+    n = tile % (8 * n_tiles) // rows
+    share = block
+    acc = ct.zeros((BLOCK_M, BLOCK_N), dtype=ct.float32)
+    for k in range(share, ct.cdiv(D_ff, BLOCK_K), ct.num_blocks(0) // (m_tiles * n_tiles)):
+        a_tile = ct.load(a, (m, k), (BLOCK_M, BLOCK_K), padding_mode=ct.PaddingMode.ZERO)
+        down_weight_tile = ct.load(down_weight, (k, n), (BLOCK_K, BLOCK_N), order=(1, 0), padding_mode=ct.PaddingMode.ZERO)
+        # 84: return F.linear(a, down_weight) + residual
+        acc = ct.mma(a_tile, down_weight_tile, acc)
+    ct.store(partial_1, (share, m, n), acc.reshape((1, BLOCK_M, BLOCK_N)), allow_tma=TMA_STORE)
+
+
+@ct.kernel(occupancy=4)
+def down_residual_finish_kernel(
+    partial_1,
+    residual,
+    y,
+    B,
+    S,
+    D,
+    shares_1,
+    BLOCK_N: ct.Constant[int],
+    BLOCK_PART_1: ct.Constant[int],
+    TMA_STORE: ct.Constant[bool],
+):
+    """Write y[m // S, m % S, n]."""
+    block = ct.bid(0)
+    n_tiles = ct.cdiv(D, BLOCK_N)
+    n = block % n_tiles
+    block = block // n_tiles
+    m = block
+    total_lanes = ct.zeros((BLOCK_PART_1, BLOCK_N), dtype=ct.float32)
+    for part_1 in range(ct.cdiv(shares_1, BLOCK_PART_1)):
+        partial_1_tile = ct.load(partial_1, (part_1, m, n), (BLOCK_PART_1, 1, BLOCK_N), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_PART_1, BLOCK_N))
+        # 84: return F.linear(a, down_weight) + residual
+        total_lanes = total_lanes + partial_1_tile
+    total = ct.sum(total_lanes, axis=0, keepdims=True)
+    residual_tile = ct.load(residual, (m // S, m % S, n), (1, 1, BLOCK_N), padding_mode=ct.PaddingMode.ZERO).reshape((1, BLOCK_N))
+    ct.store(y, (m // S, m % S, n), (total + residual_tile.astype(ct.float32)).astype(y.dtype).reshape((1, 1, BLOCK_N)), allow_tma=TMA_STORE)
+
+
 @ct.kernel(num_worker_warps=8)
 def down_residual_large_kernel(
     a,
@@ -84,24 +148,42 @@ def _plan(a, down_weight, residual):
     _expect("a", a, torch.bfloat16, ("B", "S", "D_ff",), (B, S, D_ff,))
     _expect("down_weight", down_weight, torch.bfloat16, ("D", "D_ff",), (D, D_ff,))
     _expect("residual", residual, torch.bfloat16, ("B", "S", "D",), (B, S, D,))
-    if B*D*S >= 8650752:
-        BLOCK_M = max(16, min(128, _cover(B*S)))
-        BLOCK_N = max(16, min(256, _cover(D)))
-        BLOCK_K = max(16, min(64, _cover(D_ff)))
-        grid = (ct.cdiv(B*S, BLOCK_M) * ct.cdiv(D, BLOCK_N), 1, 1)
-        kernel = down_residual_large_kernel
-        TMA_STORE = (2*B*D*S) % 16 == 0
-        constants = (B, S, D, D_ff, BLOCK_M, BLOCK_N, BLOCK_K, TMA_STORE)
-    else:
+    shares_1 = min(264 // (max(((-B*S) // 128)*((-D) // 128), 1)), D_ff // 1024)
+    if shares_1 >= 4:
         BLOCK_M = max(16, min(128, _cover(B*S)))
         BLOCK_N = max(16, min(128, _cover(D)))
         BLOCK_K = max(16, min(64, _cover(D_ff)))
-        grid = (ct.cdiv(B*S, BLOCK_M) * ct.cdiv(D, BLOCK_N), 1, 1)
-        kernel = down_residual_small_kernel
+        grid_1 = (shares_1 * ct.cdiv(B*S, BLOCK_M) * ct.cdiv(D, BLOCK_N), 1, 1)
+        kernel_1 = down_residual_shares_kernel
+        TMA_STORE = (4*B*D*S*shares_1) % 16 == 0
+        constants_1 = (B, S, D, D_ff, BLOCK_M, BLOCK_N, BLOCK_K, TMA_STORE)
+        BLOCK_N = min(128, _cover(D))
+        BLOCK_PART_1 = min(_cover(shares_1), max(1, 2048 // BLOCK_N))
+        grid_2 = ((B*S) * ct.cdiv(D, BLOCK_N), 1, 1)
+        kernel_2 = down_residual_finish_kernel
         TMA_STORE = (2*B*D*S) % 16 == 0
-        constants = (B, S, D, D_ff, BLOCK_M, BLOCK_N, BLOCK_K, TMA_STORE)
+        constants_2 = (B, S, D, shares_1, BLOCK_N, BLOCK_PART_1, TMA_STORE)
+        grid_3 = kernel_3 = constants_3 = None
+    else:
+        if B*D*S >= 8650752:
+            BLOCK_M = max(16, min(128, _cover(B*S)))
+            BLOCK_N = max(16, min(256, _cover(D)))
+            BLOCK_K = max(16, min(64, _cover(D_ff)))
+            grid_3 = (ct.cdiv(B*S, BLOCK_M) * ct.cdiv(D, BLOCK_N), 1, 1)
+            kernel_3 = down_residual_large_kernel
+            TMA_STORE = (2*B*D*S) % 16 == 0
+            constants_3 = (B, S, D, D_ff, BLOCK_M, BLOCK_N, BLOCK_K, TMA_STORE)
+        else:
+            BLOCK_M = max(16, min(128, _cover(B*S)))
+            BLOCK_N = max(16, min(128, _cover(D)))
+            BLOCK_K = max(16, min(64, _cover(D_ff)))
+            grid_3 = (ct.cdiv(B*S, BLOCK_M) * ct.cdiv(D, BLOCK_N), 1, 1)
+            kernel_3 = down_residual_small_kernel
+            TMA_STORE = (2*B*D*S) % 16 == 0
+            constants_3 = (B, S, D, D_ff, BLOCK_M, BLOCK_N, BLOCK_K, TMA_STORE)
+        grid_1 = kernel_1 = constants_1 = grid_2 = kernel_2 = constants_2 = None
     device = a.device
-    return device, B, S, D_ff, D, grid, kernel, constants
+    return device, B, S, D_ff, D, shares_1, grid_1, kernel_1, constants_1, grid_2, kernel_2, constants_2, grid_3, kernel_3, constants_3
 
 
 def plan_for(a, down_weight, residual):
@@ -115,16 +197,23 @@ def plan_for(a, down_weight, residual):
 
 def allocate(plan):
     """Return the outputs, not yet written."""
-    device, B, S, D_ff, D, grid, kernel, constants = plan
+    device, B, S, D_ff, D, shares_1, grid_1, kernel_1, constants_1, grid_2, kernel_2, constants_2, grid_3, kernel_3, constants_3 = plan
     y = torch.empty((B, S, D), dtype=torch.bfloat16, device=device)
     return (y,)
 
 
 def steps(plan, a, down_weight, residual, y):
     """Return the launches that write the outputs: grid, kernel and arguments of each, in order."""
-    device, B, S, D_ff, D, grid, kernel, constants = plan
-    step = (grid, kernel, (a.reshape(B*S, D_ff), down_weight, residual.reshape(B*S, D), y.reshape(B*S, D), *constants))
-    return (step,)
+    device, B, S, D_ff, D, shares_1, grid_1, kernel_1, constants_1, grid_2, kernel_2, constants_2, grid_3, kernel_3, constants_3 = plan
+    if grid_1 is not None:
+        partial_1 = torch.empty((shares_1, B*S, D), dtype=torch.float32, device=device)
+        step_1 = (grid_1, kernel_1, (a.reshape(B*S, D_ff), down_weight, partial_1, *constants_1))
+        step_2 = (grid_2, kernel_2, (partial_1, residual, y, *constants_2))
+        path_1 = (step_1, step_2,)
+    else:
+        step_3 = (grid_3, kernel_3, (a.reshape(B*S, D_ff), down_weight, residual.reshape(B*S, D), y.reshape(B*S, D), *constants_3))
+        path_1 = (step_3,)
+    return (*path_1,)
 
 
 def launch(a, down_weight, residual):

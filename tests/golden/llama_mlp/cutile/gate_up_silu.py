@@ -13,6 +13,81 @@ def sigmoid(x):
     return 1.0 / (1.0 + ct.exp(-x))
 
 
+@ct.kernel(occupancy=2)
+def gate_up_silu_shares_kernel(
+    h,
+    gate_weight,
+    up_weight,
+    partial_1,
+    partial_2,
+    B,
+    S,
+    D_ff,
+    D,
+    BLOCK_M: ct.Constant[int],
+    BLOCK_N: ct.Constant[int],
+    BLOCK_K: ct.Constant[int],
+    TMA_STORE: ct.Constant[bool],
+):
+    """Write partial_1[share, m, n], partial_2[share, m, n]."""
+    block = ct.bid(0)
+    m_tiles = ct.cdiv(B*S, BLOCK_M)
+    n_tiles = ct.cdiv(D_ff, BLOCK_N)
+    tile = block % (m_tiles * n_tiles)
+    block = block // (m_tiles * n_tiles)
+    # Blocks walk 8 rows of tiles at a time: those that run together share operands in L2.
+    first = tile // (8 * n_tiles) * 8
+    rows = min(m_tiles - first, 8)
+    m = first + tile % (8 * n_tiles) % rows
+    n = tile % (8 * n_tiles) // rows
+    share = block
+    acc = ct.zeros((BLOCK_M, BLOCK_N), dtype=ct.float32)
+    acc_2 = ct.zeros((BLOCK_M, BLOCK_N), dtype=ct.float32)
+    for k in range(share, ct.cdiv(D, BLOCK_K), ct.num_blocks(0) // (m_tiles * n_tiles)):
+        h_tile = ct.load(h, (m, k), (BLOCK_M, BLOCK_K), padding_mode=ct.PaddingMode.ZERO)
+        gate_weight_tile = ct.load(gate_weight, (k, n), (BLOCK_K, BLOCK_N), order=(1, 0), padding_mode=ct.PaddingMode.ZERO)
+        # 56: gate = F.linear(h, gate_weight)
+        acc = ct.mma(h_tile, gate_weight_tile, acc)
+        up_weight_tile = ct.load(up_weight, (k, n), (BLOCK_K, BLOCK_N), order=(1, 0), padding_mode=ct.PaddingMode.ZERO)
+        # 57: up = F.linear(h, up_weight)
+        acc_2 = ct.mma(h_tile, up_weight_tile, acc_2)
+    ct.store(partial_1, (share, m, n), acc.reshape((1, BLOCK_M, BLOCK_N)), allow_tma=TMA_STORE)
+    ct.store(partial_2, (share, m, n), acc_2.reshape((1, BLOCK_M, BLOCK_N)), allow_tma=TMA_STORE)
+
+
+@ct.kernel(occupancy=4)
+def gate_up_silu_finish_kernel(
+    partial_1,
+    partial_2,
+    a,
+    B,
+    S,
+    D_ff,
+    shares_1,
+    BLOCK_N: ct.Constant[int],
+    BLOCK_PART_1: ct.Constant[int],
+    TMA_STORE: ct.Constant[bool],
+):
+    """Write a[m // S, m % S, n]."""
+    block = ct.bid(0)
+    n_tiles = ct.cdiv(D_ff, BLOCK_N)
+    n = block % n_tiles
+    block = block // n_tiles
+    m = block
+    gate_lanes = ct.zeros((BLOCK_PART_1, BLOCK_N), dtype=ct.float32)
+    up_lanes = ct.zeros((BLOCK_PART_1, BLOCK_N), dtype=ct.float32)
+    for part_1 in range(ct.cdiv(shares_1, BLOCK_PART_1)):
+        partial_1_tile = ct.load(partial_1, (part_1, m, n), (BLOCK_PART_1, 1, BLOCK_N), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_PART_1, BLOCK_N))
+        # 56: gate = F.linear(h, gate_weight)
+        gate_lanes = gate_lanes + partial_1_tile
+        partial_2_tile = ct.load(partial_2, (part_1, m, n), (BLOCK_PART_1, 1, BLOCK_N), padding_mode=ct.PaddingMode.ZERO).reshape((BLOCK_PART_1, BLOCK_N))
+        # 57: up = F.linear(h, up_weight)
+        up_lanes = up_lanes + partial_2_tile
+    gate = ct.sum(gate_lanes, axis=0, keepdims=True)
+    up = ct.sum(up_lanes, axis=0, keepdims=True)
+    ct.store(a, (m // S, m % S, n), (gate * sigmoid(gate) * up).astype(a.dtype).reshape((1, 1, BLOCK_N)), allow_tma=TMA_STORE)
+
+
 @ct.kernel(num_worker_warps=8)
 def gate_up_silu_large_kernel(
     h,
@@ -92,24 +167,42 @@ def _plan(h, gate_weight, up_weight):
     _expect("h", h, torch.bfloat16, ("B", "S", "D",), (B, S, D,))
     _expect("gate_weight", gate_weight, torch.bfloat16, ("D_ff", "D",), (D_ff, D,))
     _expect("up_weight", up_weight, torch.bfloat16, ("D_ff", "D",), (D_ff, D,))
-    if B*D_ff*S >= 8650752:
-        BLOCK_M = max(16, min(128, _cover(B*S)))
-        BLOCK_N = max(16, min(128, _cover(D_ff)))
-        BLOCK_K = max(16, min(64, _cover(D)))
-        grid = (ct.cdiv(B*S, BLOCK_M) * ct.cdiv(D_ff, BLOCK_N), 1, 1)
-        kernel = gate_up_silu_large_kernel
-        TMA_STORE = (2*B*D_ff*S) % 16 == 0
-        constants = (B, S, D_ff, D, BLOCK_M, BLOCK_N, BLOCK_K, TMA_STORE)
-    else:
+    shares_1 = min(264 // (max(((-B*S) // 128)*((-D_ff) // 64), 1)), D // 1024)
+    if shares_1 >= 4:
         BLOCK_M = max(16, min(128, _cover(B*S)))
         BLOCK_N = max(16, min(64, _cover(D_ff)))
         BLOCK_K = max(16, min(64, _cover(D)))
-        grid = (ct.cdiv(B*S, BLOCK_M) * ct.cdiv(D_ff, BLOCK_N), 1, 1)
-        kernel = gate_up_silu_small_kernel
+        grid_1 = (shares_1 * ct.cdiv(B*S, BLOCK_M) * ct.cdiv(D_ff, BLOCK_N), 1, 1)
+        kernel_1 = gate_up_silu_shares_kernel
+        TMA_STORE = (4*B*D_ff*S*shares_1) % 16 == 0
+        constants_1 = (B, S, D_ff, D, BLOCK_M, BLOCK_N, BLOCK_K, TMA_STORE)
+        BLOCK_N = min(128, _cover(D_ff))
+        BLOCK_PART_1 = min(_cover(shares_1), max(1, 2048 // BLOCK_N))
+        grid_2 = ((B*S) * ct.cdiv(D_ff, BLOCK_N), 1, 1)
+        kernel_2 = gate_up_silu_finish_kernel
         TMA_STORE = (2*B*D_ff*S) % 16 == 0
-        constants = (B, S, D_ff, D, BLOCK_M, BLOCK_N, BLOCK_K, TMA_STORE)
+        constants_2 = (B, S, D_ff, shares_1, BLOCK_N, BLOCK_PART_1, TMA_STORE)
+        grid_3 = kernel_3 = constants_3 = None
+    else:
+        if B*D_ff*S >= 8650752:
+            BLOCK_M = max(16, min(128, _cover(B*S)))
+            BLOCK_N = max(16, min(128, _cover(D_ff)))
+            BLOCK_K = max(16, min(64, _cover(D)))
+            grid_3 = (ct.cdiv(B*S, BLOCK_M) * ct.cdiv(D_ff, BLOCK_N), 1, 1)
+            kernel_3 = gate_up_silu_large_kernel
+            TMA_STORE = (2*B*D_ff*S) % 16 == 0
+            constants_3 = (B, S, D_ff, D, BLOCK_M, BLOCK_N, BLOCK_K, TMA_STORE)
+        else:
+            BLOCK_M = max(16, min(128, _cover(B*S)))
+            BLOCK_N = max(16, min(64, _cover(D_ff)))
+            BLOCK_K = max(16, min(64, _cover(D)))
+            grid_3 = (ct.cdiv(B*S, BLOCK_M) * ct.cdiv(D_ff, BLOCK_N), 1, 1)
+            kernel_3 = gate_up_silu_small_kernel
+            TMA_STORE = (2*B*D_ff*S) % 16 == 0
+            constants_3 = (B, S, D_ff, D, BLOCK_M, BLOCK_N, BLOCK_K, TMA_STORE)
+        grid_1 = kernel_1 = constants_1 = grid_2 = kernel_2 = constants_2 = None
     device = h.device
-    return device, B, S, D, D_ff, grid, kernel, constants
+    return device, B, S, D, D_ff, shares_1, grid_1, kernel_1, constants_1, grid_2, kernel_2, constants_2, grid_3, kernel_3, constants_3
 
 
 def plan_for(h, gate_weight, up_weight):
@@ -123,16 +216,24 @@ def plan_for(h, gate_weight, up_weight):
 
 def allocate(plan):
     """Return the outputs, not yet written."""
-    device, B, S, D, D_ff, grid, kernel, constants = plan
+    device, B, S, D, D_ff, shares_1, grid_1, kernel_1, constants_1, grid_2, kernel_2, constants_2, grid_3, kernel_3, constants_3 = plan
     a = torch.empty((B, S, D_ff), dtype=torch.bfloat16, device=device)
     return (a,)
 
 
 def steps(plan, h, gate_weight, up_weight, a):
     """Return the launches that write the outputs: grid, kernel and arguments of each, in order."""
-    device, B, S, D, D_ff, grid, kernel, constants = plan
-    step = (grid, kernel, (h.reshape(B*S, D), gate_weight, up_weight, a.reshape(B*S, D_ff), *constants))
-    return (step,)
+    device, B, S, D, D_ff, shares_1, grid_1, kernel_1, constants_1, grid_2, kernel_2, constants_2, grid_3, kernel_3, constants_3 = plan
+    if grid_1 is not None:
+        partial_1 = torch.empty((shares_1, B*S, D_ff), dtype=torch.float32, device=device)
+        partial_2 = torch.empty((shares_1, B*S, D_ff), dtype=torch.float32, device=device)
+        step_1 = (grid_1, kernel_1, (h.reshape(B*S, D), gate_weight, up_weight, partial_1, partial_2, *constants_1))
+        step_2 = (grid_2, kernel_2, (partial_1, partial_2, a, *constants_2))
+        path_1 = (step_1, step_2,)
+    else:
+        step_3 = (grid_3, kernel_3, (h.reshape(B*S, D), gate_weight, up_weight, a.reshape(B*S, D_ff), *constants_3))
+        path_1 = (step_3,)
+    return (*path_1,)
 
 
 def launch(h, gate_weight, up_weight):
