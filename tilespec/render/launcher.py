@@ -135,7 +135,9 @@ def write_launcher(
     taken |= {name for name, _ in (*program.parameters, *symbols)}
 
     def settle(lines: Sequence[str]) -> tuple[str, ...]:
-        return tuple(re.sub(r"<(\w+)>", lambda found: local_name(found[1], taken), line) for line in lines)
+        # Sizes may be minima and maxima.
+        called = [re.sub(r"(?<![\w.<])(min|max)\(", r"<\1>(", line) for line in lines]
+        return tuple(re.sub(r"<(\w+)>", lambda found: local_name(found[1], taken), line) for line in called)
 
     return LaunchText(
         settle(plan_body),

@@ -83,7 +83,10 @@ def test_a_target_has_the_tiles_that_its_launches_take(tmp_path: Path):
     assert [item.message for item in build_paths([spec], BuildOptions(out=tmp_path / "build")).findings] == []
     manifest = json.loads((tmp_path / "build" / "product" / "manifest.json").read_text())
     columns = {
-        target: [item["value"] for item in launch["arguments"] if item["name"] == "BLOCK_N"]
-        for target, (launch,) in manifest["kernels"]["product"]["targets"].items()
+        target: [
+            item["value"] for launch in made for item in launch["arguments"] if item["name"] == "BLOCK_N"
+        ]
+        for target, made in manifest["kernels"]["product"]["targets"].items()
     }
-    assert columns == {"sm_80": [64], "sm_90": [128], "sm_100": [128], "sm_120": [128]}
+    # The shares of a deep product, and a product at once.
+    assert columns == {"sm_80": [64, 64], "sm_90": [128, 128], "sm_100": [128, 128], "sm_120": [128, 128]}
