@@ -15,7 +15,7 @@ from tilespec.reference.symbols import SymbolTable
 def record(function: Callable[..., object], *arguments: torch.Tensor, name: str = "probe") -> Graph:
     """Record what `function` calls for tensors like `arguments`; inputs are named `x0, x1, ...`."""
     table = SymbolTable({})
-    recorder = Recorder(table, lambda: Place(None, name), (), 100)
+    recorder = Recorder(table, lambda: Place(None, name), (), 1_000)
     with FakeTensorMode(shape_env=table.env):
         inputs = [torch.empty_strided(item.shape, item.stride(), dtype=item.dtype) for item in arguments]
         names = [f"x{number}" for number in range(len(inputs))]
